@@ -1,0 +1,9 @@
+//! Millrace runs stream programs on Kubernetes: a Kinesis stream, a root of stream equations over its records, outputs.
+//!
+//! The rooms are those of `docs/architecture.md`; a test holds their walls.
+
+pub mod api;
+pub mod cli;
+pub mod env;
+pub mod error;
+pub mod flow;

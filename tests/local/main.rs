@@ -1,0 +1,20 @@
+//! Tests that need no services and no root: `tests/run --quick` runs them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test fails loudly; that is how it reports"
+)]
+
+mod cli;
+mod coverage;
+mod crds;
+mod digests;
+mod docs;
+mod house;
+mod manifests;
+#[path = "../support/table.rs"]
+mod table;
