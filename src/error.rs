@@ -65,11 +65,15 @@ macro_rules! codes {
 
 codes! {
     UNREADABLE_FILE = 1, "UnreadableFile", User, "A file that was named cannot be read.", "Check the path and its permissions.";
-    INVALID_YAML = 2, "InvalidYaml", User, "A manifest is no well-formed YAML.", "Mend the line that the message names.";
-    WRONG_KIND = 3, "WrongKind", User, "A manifest is not one `StreamPipeline` of `millrace.dev/v1alpha1`.", "Set `apiVersion` and `kind`, and keep one document in the file.";
+    INVALID_YAML = 2, "InvalidYaml", User, "A manifest is no well-formed YAML in UTF-8, or too large.", "Mend what the message names, where it names it.";
+    WRONG_KIND = 3, "WrongKind", User, "A manifest is not one `StreamPipeline` of `millrace.dev/v1alpha1`.", "Keep exactly one `StreamPipeline` in the file, with its `apiVersion` and `kind`.";
     INVALID_SPEC = 4, "InvalidSpec", User, "A `StreamPipeline` breaks a rule of its schema.", "Change each field as its message says.";
     OUTPUT_FAILED = 5, "OutputFailed", External, "What the command prints could not be written.", "Check the disk, or the program that reads the output.";
     INTERNAL = 6, "Internal", Internal, "Something that cannot happen did.", "Please report it, with what the message says.";
+    ROOT_ELSEWHERE = 7, "RootElsewhere", User, "The manifest is valid, but its root stands in a `ConfigMap`, which only a cluster has.", "To run it on this machine, write the root into `spec.root.inline`.";
+    ROOT_TOO_LONG = 8, "RootTooLong", User, "A root in a `ConfigMap` is over 400 KiB.", "Shorten it, or split the pipeline in two.";
+    DIGEST_MISMATCH = 9, "DigestMismatch", User, "A root in a `ConfigMap` is not the one that the manifest names.", "Write the SHA-256 that the message names into `spec.root.configMapRef.sha256`, if that text is meant.";
+    FOREIGN_REVISION = 10, "ForeignRevision", Internal, "A stored revision is not wholly understood: it comes from a newer version, or somebody has changed it.", "Run the version that wrote it, or apply the pipeline again.";
 }
 
 impl Code {

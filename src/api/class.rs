@@ -6,9 +6,9 @@
 pub use super::schema::Class;
 
 use super::crd::pipeline_structure;
-use super::schema::{CLASS, LIST_KEY};
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use super::schema::{ABSENT, CLASS, LIST_KEY, ONCE};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A field's path in the manifest, such as `spec.source.kinesis[].region`.
 pub type Path = String;
@@ -42,51 +42,68 @@ fn class_of(schema: &Value) -> Option<Class> {
     schema.get(CLASS).and_then(Value::as_str).and_then(Class::of)
 }
 
-/// The fields in which two specs differ, each with its class. Lists that have a key are compared by it, so that an
-/// order alone is no change.
+/// The fields in which two specs differ, each with its class. Lists whose items have a key are compared by it, so that an
+/// order alone is no change. A Secret that an output newly names is a change of the pods beside one of the program, since
+/// it must be mounted.
 #[must_use]
-pub fn changes(old: &Value, new: &Value) -> BTreeMap<Path, Class> {
-    let mut found = BTreeMap::new();
+pub fn changes(old: &Value, new: &Value) -> BTreeSet<(Path, Class)> {
+    let mut found = BTreeSet::new();
     if let Some(spec) = pipeline_structure().pointer("/properties/spec") {
-        compare(spec, ("spec", None), (Some(old), Some(new)), &mut found);
+        Comparison { found: &mut found }.compare(spec, ("spec", None), (Some(old), Some(new)));
     }
+    let before = secrets(old);
+    found.extend(secrets(new).difference(&before).map(|name| (format!("Secret {name}"), Class::Pods)));
     found
 }
 
-fn compare(
-    schema: &Value,
-    (path, above): (&str, Option<Class>),
-    (old, new): (Option<&Value>, Option<&Value>),
-    found: &mut BTreeMap<Path, Class>,
-) {
-    let class = class_of(schema).or(above);
-    if old == new {
-        return;
-    }
-    let properties = schema.get("properties").and_then(Value::as_object).filter(|all| !all.is_empty());
-    if let Some(properties) = properties {
-        for (name, child) in properties {
-            let member = |side: Option<&'_ Value>| side.and_then(|side| side.get(name)).cloned();
-            compare(child, (&format!("{path}.{name}"), class), (member(old).as_ref(), member(new).as_ref()), found);
+struct Comparison<'a> {
+    found: &'a mut BTreeSet<(Path, Class)>,
+}
+
+impl Comparison<'_> {
+    fn compare(&mut self, schema: &Value, (path, above): (&str, Option<Class>), (old, new): (Option<&Value>, Option<&Value>)) {
+        let class = class_of(schema).or(above);
+        let absent = schema.get(ABSENT);
+        if old.or(absent) == new.or(absent) {
+            return;
         }
-    } else if let Some(key) = list_key(schema) {
-        let (old, new) = (by_key(old, key), by_key(new, key));
-        let items = schema.get("items").unwrap_or(&Value::Null);
-        for name in old.keys().chain(new.keys()) {
-            match (old.get(name), new.get(name)) {
-                (Some(one), Some(other)) => compare(items, (&format!("{path}[{name}]"), class), (Some(one), Some(other)), found),
-                _ => note(found, format!("{path}[{name}]"), class),
+        let properties = schema.get("properties").and_then(Value::as_object).filter(|all| !all.is_empty());
+        if let Some(properties) = properties {
+            // Which member of a union is there may be fixed, whatever is in it.
+            if class == Some(Class::Fixed) && old.is_some() != new.is_some() {
+                self.note(path.to_owned(), class);
             }
+            for (name, child) in properties {
+                let sides = (old.and_then(|side| side.get(name)), new.and_then(|side| side.get(name)));
+                self.compare(child, (&format!("{path}.{name}"), class), sides);
+            }
+        } else if let Some(key) = list_key(schema) {
+            let (old, new) = (by_key(old, key), by_key(new, key));
+            let items = schema.get("items").unwrap_or(&Value::Null);
+            for name in old.keys().chain(new.keys()) {
+                match (old.get(name), new.get(name)) {
+                    (Some(one), Some(other)) => self.compare(items, (&format!("{path}[{name}]"), class), (Some(one), Some(other))),
+                    _ => self.note(format!("{path}[{name}]"), class),
+                }
+            }
+        } else {
+            let first = old.is_none() && schema.get(ONCE).is_some();
+            self.note(path.to_owned(), if first { above } else { class });
         }
-    } else {
-        note(found, path.to_owned(), class);
+    }
+
+    fn note(&mut self, path: Path, class: Option<Class>) {
+        self.found.extend(class.map(|class| (path, class)));
     }
 }
 
-fn note(found: &mut BTreeMap<Path, Class>, path: Path, class: Option<Class>) {
-    if let Some(class) = class {
-        found.insert(path, class);
-    }
+/// The names of all Secrets that a spec's outputs and dead letters use, which the pods mount.
+#[must_use]
+pub fn secrets(spec: &Value) -> BTreeSet<String> {
+    let outputs = spec.get("outputs").and_then(Value::as_array).into_iter().flatten();
+    let places = outputs.chain(spec.pointer("/failure/deadLetter"));
+    let headers = places.filter_map(|place| place.pointer("/http/headersFrom").and_then(Value::as_array)).flatten();
+    headers.filter_map(|header| header.pointer("/secretRef/name").and_then(Value::as_str)).map(str::to_owned).collect()
 }
 
 /// By which member the items of a list are told apart, and what that is where it is absent.
@@ -107,18 +124,6 @@ fn without(item: &Value, key: &str) -> Value {
         fields.remove(key);
     }
     item
-}
-
-/// An object without the members that are `null`, for comparing what was written with what was read back.
-#[must_use]
-pub fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => Value::Object(
-            fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key, without_nulls(value))).collect::<Map<_, _>>(),
-        ),
-        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
-        other => other,
-    }
 }
 
 #[cfg(test)]
@@ -145,6 +150,18 @@ mod tests {
         assert_eq!(class("spec.source.kinesis[main].streamName"), Some(Class::Fixed));
         assert_eq!(class("spec.source.kinesis[main].endpoint"), Some(Class::Pods));
         assert!(!found.iter().any(|(path, _)| path.starts_with("spec.outputs[b]")), "{found:?}");
+    }
+
+    #[test]
+    fn a_secret_that_is_newly_named_is_a_change_of_the_pods_too() {
+        let with = |secret: &str| {
+            let from = json!([{"name": "Authorization", "secretRef": {"name": secret, "key": "token"}}]);
+            json!({"outputs": [{"name": "hook", "http": {"url": "https://a", "headersFrom": from}}]})
+        };
+        let found = changes(&with("old"), &with("new"));
+        assert!(found.contains(&("Secret new".to_owned(), Class::Pods)), "{found:?}");
+        assert!(found.iter().any(|(path, class)| path.starts_with("spec.outputs[hook]") && *class == Class::Program), "{found:?}");
+        assert!(changes(&with("old"), &json!({"outputs": []})).iter().all(|(_, class)| *class == Class::Program));
     }
 
     #[test]

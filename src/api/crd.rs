@@ -4,7 +4,7 @@
 //! May not: install them.
 
 use super::pipeline::{StreamPipelineSpec, StreamPipelineStatus};
-use super::schema::{RULES, object_rules, published, structural};
+use super::schema::{RULES, object_rules, published, rule, structural};
 use super::stream_ledger::LedgerRecord;
 use super::stream_split::{SplitRecord, StreamSplitSpec};
 use super::stream_worker::{StreamWorkerSpec, StreamWorkerStatus};
@@ -73,7 +73,7 @@ fn pipeline() -> Crd {
                 column("Lag", ".status.summary.lag", "Age of the oldest unread record."),
                 age(),
                 wide(number("Epoch", ".status.root.active.epoch", "The attempt that made the program the running one.")),
-                wide(column("Stream", ".spec.source.kinesis[*]['streamName','streamARN']", "The streams that are read.")),
+                wide(column("Stream", ".spec.source.kinesis[*]['streamName','streamARN']", "The first stream that is read.")),
                 wide(column("Version", ".status.worker.version", "The workers' version.")),
             ],
             subresources: Some(json!({
@@ -113,11 +113,15 @@ fn worker() -> Crd {
 }
 
 fn split() -> Crd {
-    let schema = object(
+    let mut schema = object(
         "One shard: its parents, its owner and what it waits for. Written by the system.",
         &[("spec", structural::<StreamSplitSpec>()), ("record", structural::<SplitRecord>())],
         &["spec"],
     );
+    if let Some(schema) = schema.as_object_mut() {
+        let kept = rule("!has(oldSelf.record) || has(self.record)", "a split's record cannot be taken away: its epoch would begin again");
+        schema.insert(RULES.to_owned(), json!([kept]));
+    }
     definition::<StreamSplit>(
         schema,
         Names {

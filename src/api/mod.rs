@@ -7,6 +7,7 @@
 pub mod class;
 pub mod condition;
 pub mod crd;
+mod forms;
 pub mod manifest;
 pub mod pipeline;
 pub mod progress;

@@ -40,7 +40,7 @@ pub struct Progress {
 
     /// Parents in whose layers keys are still sought.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default, length(max = 2), inner(length(max = 253)))]
+    #[schemars(default, length(max = 2), inner(length(max = 63)))]
     pub inherits: Vec<String>,
 
     /// The root that this progress was made under.
@@ -97,7 +97,7 @@ pub struct CutoverAt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Owner {
     /// The worker's name, which is its pod's.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 63))]
     pub worker: String,
 
     /// Which life of that worker: the pod's uid and a start nonce.
@@ -105,7 +105,7 @@ pub struct Owner {
     pub incarnation: String,
 
     /// The `StreamLedger` that holds the split's entry.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 63))]
     pub page: String,
 }
 

@@ -5,8 +5,8 @@
 //! May not: store a revision; the operator does.
 
 use super::pipeline::{
-    CreateIfMissing, DeadLetter, Failure, Format, HttpDestination, KeyBy, KeyType, KinesisStream, Limits, OnTickError, Output,
-    PartitionKeyType, StartAt, StartType, StreamPipelineSpec, default_http_timeout, default_max_lead,
+    CreateIfMissing, DeadLetter, Failure, Format, HttpDestination, KeyBy, KeyType, KinesisStream, Limits, MAX_CONFIG_MAP, OnTickError,
+    Output, PartitionKeyType, Root, StartAt, StartType, StreamPipelineSpec, default_http_timeout, default_max_lead,
 };
 use super::scalar::Duration;
 use crate::error::{Code, Meaning};
@@ -107,18 +107,48 @@ pub struct ProgramStream {
 #[non_exhaustive]
 pub enum RevisionError {
     /// The root stands in a `ConfigMap`, and its text was not given.
-    #[error("the root stands in ConfigMap {0}, whose text is needed for the revision")]
+    #[error("the root stands in ConfigMap {0}, which only a cluster has")]
     TextMissing(String),
+    /// The text of the `ConfigMap` is too long.
+    #[error("the root in ConfigMap {name} has {bytes} bytes; at most {MAX_CONFIG_MAP} are allowed")]
+    TextTooLong {
+        /// The name of the `ConfigMap`.
+        name: String,
+        /// How long the text is.
+        bytes: usize,
+    },
+    /// The text of the `ConfigMap` is not the one that the manifest names.
+    #[error("the root in ConfigMap {name} has the SHA-256 {found}, not the one that configMapRef names")]
+    DigestMismatch {
+        /// The name of the `ConfigMap`.
+        name: String,
+        /// What the text's digest is.
+        found: Digest,
+    },
     /// The program could not be written as canonical JSON.
     #[error("the program has no canonical form")]
     NotCanonical(#[source] serde_json::Error),
+    /// A stored revision cannot be read.
+    #[error("the stored revision is no program that this version knows")]
+    Unreadable(#[source] serde_json::Error),
+    /// A stored revision says more than this version understands, or is not what its name says.
+    #[error("the stored revision {named} reads here as {read}: it comes from another version, or was changed")]
+    NotWhole {
+        /// The digest that names it.
+        named: Digest,
+        /// The digest of what this version made of it.
+        read: Digest,
+    },
 }
 
 impl Meaning for RevisionError {
     fn code(&self) -> Code {
         match self {
-            Self::TextMissing(_) => Code::INVALID_SPEC,
+            Self::TextMissing(_) => Code::ROOT_ELSEWHERE,
+            Self::TextTooLong { .. } => Code::ROOT_TOO_LONG,
+            Self::DigestMismatch { .. } => Code::DIGEST_MISMATCH,
             Self::NotCanonical(_) => Code::INTERNAL,
+            Self::Unreadable(_) | Self::NotWhole { .. } => Code::FOREIGN_REVISION,
         }
     }
 }
@@ -141,6 +171,20 @@ impl Revision {
         Ok(Self { text, digest })
     }
 
+    /// Reads a stored revision. A member that this version does not know would silently make another program of it, so
+    /// what was read is written again and held against the name.
+    ///
+    /// # Errors
+    /// If it is no program, or not wholly understood, or not what its name says.
+    pub fn read(text: &str, named: Digest) -> Result<Program, RevisionError> {
+        let program: Program = serde_json::from_str(text).map_err(RevisionError::Unreadable)?;
+        let again = Self::of(&program)?;
+        if again.digest != named || again.text != text {
+            return Err(RevisionError::NotWhole { named, read: again.digest });
+        }
+        Ok(program)
+    }
+
     /// Its canonical JSON.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -155,27 +199,24 @@ impl Revision {
 }
 
 impl Program {
-    /// The program of a spec. `config_map` is the text that `root.configMapRef` names, already held against its digest.
+    /// The program of a spec. `config_map` is the text that `root.configMapRef` names; it is held against its digest.
     ///
     /// # Errors
-    /// If the root stands in a `ConfigMap` whose text is not given.
+    /// If the root stands in a `ConfigMap` whose text is not given, too long, or another.
     pub fn of(spec: &StreamPipelineSpec, config_map: Option<&str>) -> Result<Self, RevisionError> {
         let root = &spec.root;
-        let text = match (&root.inline, &root.config_map_ref, config_map) {
-            (Some(text), _, _) => text.clone(),
-            (None, Some(_), Some(text)) => text.to_owned(),
-            (None, at, _) => return Err(RevisionError::TextMissing(at.as_ref().map(|at| at.name.clone()).unwrap_or_default())),
-        };
+        let streams = streams(spec.source.kinesis.as_deref().unwrap_or_default());
+        let text = root_text(root, config_map)?;
         let failure = spec.failure.clone().unwrap_or_default();
         Ok(Self {
             root: ProgramRoot {
                 text,
-                inputs: bindings(root.inputs.clone().unwrap_or_default()),
-                time: root.time.clone().filter(|time| time != "@arrivalTime"),
+                inputs: bindings(root.inputs.as_ref(), &streams),
+                time: root.time.as_ref().map(|time| binding(time, &streams)).filter(|time| time != "@arrivalTime"),
                 max_lead: root.max_lead.as_ref().map(Duration::canonical).filter(|lead| Some(lead) != default_max_lead().as_ref()),
                 limits: root.limits.as_ref().and_then(limits),
             },
-            streams: streams(spec.source.kinesis.as_deref().unwrap_or_default()),
+            streams,
             key_by: spec.key_by.clone().filter(|key| key.r#type != KeyType::PartitionKey),
             format: spec.source.format.as_ref().and_then(format),
             outputs: outputs(&spec.outputs),
@@ -191,9 +232,32 @@ fn unless_default<T: Default + PartialEq>(value: Option<T>) -> Option<T> {
     value.filter(|value| *value != T::default())
 }
 
+fn root_text(root: &Root, config_map: Option<&str>) -> Result<String, RevisionError> {
+    if let Some(text) = &root.inline {
+        return Ok(text.clone());
+    }
+    let name = || root.config_map_ref.as_ref().map(|at| at.name.clone()).unwrap_or_default();
+    let (Some(at), Some(text)) = (&root.config_map_ref, config_map) else { return Err(RevisionError::TextMissing(name())) };
+    if text.len() > MAX_CONFIG_MAP {
+        return Err(RevisionError::TextTooLong { name: name(), bytes: text.len() });
+    }
+    let found = Digest::of(text.as_bytes());
+    if found.hex() != at.sha256.trim_start_matches("sha256:") {
+        return Err(RevisionError::DigestMismatch { name: name(), found });
+    }
+    Ok(text.to_owned())
+}
+
 /// An input that binds to the field of its own name says nothing.
-fn bindings(inputs: BTreeMap<String, String>) -> BTreeMap<String, String> {
-    inputs.into_iter().filter(|(name, binding)| binding.strip_prefix('/') != Some(name.as_str())).collect()
+fn bindings(inputs: Option<&BTreeMap<String, String>>, streams: &[ProgramStream]) -> BTreeMap<String, String> {
+    let all = inputs.into_iter().flatten().map(|(name, at)| (name.clone(), binding(at, streams)));
+    all.filter(|(name, at)| at.strip_prefix('/') != Some(name.as_str())).collect()
+}
+
+/// Where there is one stream, naming it says nothing.
+fn binding(at: &str, streams: &[ProgramStream]) -> String {
+    let own = |stream: &ProgramStream| at.strip_prefix(stream.name.as_str()).and_then(|rest| rest.strip_prefix(':'));
+    if let [only] = streams { own(only).unwrap_or(at).to_owned() } else { at.to_owned() }
 }
 
 fn limits(limits: &Limits) -> Option<Limits> {
@@ -223,8 +287,9 @@ fn streams(streams: &[KinesisStream]) -> Vec<ProgramStream> {
             name: stream.name().to_owned(),
             stream_name: stream.stream_name.clone(),
             stream_arn: stream.stream_arn.clone(),
-            region: stream.region.clone(),
-            start_at: stream.start_at.clone().filter(|start| *start != latest),
+            // An ARN names its region.
+            region: stream.region.clone().filter(|_| stream.stream_arn.is_none()),
+            start_at: stream.start_at.as_ref().map(StartAt::canonical).filter(|start| *start != latest),
             create_if_missing: stream.create_if_missing.clone(),
         })
         .collect();
@@ -259,14 +324,20 @@ fn dead_letter(failure: &Failure) -> Option<DeadLetter> {
 
 fn normalise((kinesis, http): (&mut Option<super::pipeline::KinesisDestination>, &mut Option<HttpDestination>)) {
     if let Some(kinesis) = kinesis {
+        kinesis.region = kinesis.region.take().filter(|_| kinesis.stream_arn.is_none());
         kinesis.aggregate = unless_default(kinesis.aggregate);
         kinesis.partition_key = kinesis.partition_key.take().filter(|key| key.r#type != PartitionKeyType::Record);
     }
     if let Some(http) = http {
         http.method = unless_default(http.method);
-        http.headers = unless_default(http.headers.take());
+        // Names of headers mean the same in capitals.
+        let headers = http.headers.take().map(|all| all.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect());
+        http.headers = unless_default(headers);
         http.timeout = http.timeout.as_ref().map(Duration::canonical).filter(|timeout| Some(timeout) != default_http_timeout().as_ref());
         if let Some(headers) = &mut http.headers_from {
+            for header in headers.iter_mut() {
+                header.name = header.name.to_lowercase();
+            }
             headers.sort_by(|one, other| one.name.cmp(&other.name));
         }
         http.headers_from = unless_default(http.headers_from.take());

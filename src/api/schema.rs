@@ -12,6 +12,10 @@ use serde_json::{Map, Value, json};
 pub const CLASS: &str = "x-millrace-class";
 /// Where it stands by which member the items of a list are told apart, and what that is where it is absent.
 pub(super) const LIST_KEY: &str = "x-millrace-list-key";
+/// Where it stands that a fixed field may still be set where it was not.
+pub(super) const ONCE: &str = "x-millrace-once";
+/// Where it stands what an absent field is the same as.
+pub(super) const ABSENT: &str = "x-millrace-absent";
 /// Where CEL rules stand.
 pub const RULES: &str = "x-kubernetes-validations";
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
@@ -68,6 +72,11 @@ pub(super) fn rule(rule: impl Into<String>, message: impl Into<String>) -> Rule 
     Rule { rule: rule.into(), message: message.into() }
 }
 
+/// A member that must be there if `kind` has this value.
+pub(super) fn needed_by_type(kind: &str, member: &str) -> Rule {
+    rule(format!("self.type != '{kind}' || has(self.{member})"), format!("type {kind} needs {member}"))
+}
+
 /// A union: exactly one of these members is there.
 pub(super) fn exactly_one(members: &[&str], message: &str) -> Rule {
     let has: Vec<_> = members.iter().map(|member| format!("has(self.{member})")).collect();
@@ -77,6 +86,14 @@ pub(super) fn exactly_one(members: &[&str], message: &str) -> Rule {
 /// A member that must be there if `kind` has this value, and only then.
 pub(super) fn member_of_type(kind: &str, member: &str) -> Rule {
     rule(format!("(self.type == '{kind}') == has(self.{member})"), format!("{member} belongs to type {kind}: name both, or neither"))
+}
+
+/// An ARN names its region: another beside it would be a mistake.
+pub(super) fn region_of_arn() -> Rule {
+    rule(
+        "!has(self.streamARN) || !has(self.region) || self.streamARN.contains(':kinesis:' + self.region + ':')",
+        "streamARN names another region: leave region out, or write the ARN's",
+    )
 }
 
 /// Rules about an object as a whole: its name must leave room for the names of its children, which become Services.
@@ -116,8 +133,9 @@ pub fn structural<T: JsonSchema>() -> Value {
 #[must_use]
 pub fn published(mut schema: Value) -> Value {
     each_node(&mut schema, &mut |node| {
-        node.remove(CLASS);
-        node.remove(LIST_KEY);
+        for ours in [CLASS, LIST_KEY, ONCE, ABSENT] {
+            node.remove(ours);
+        }
     });
     schema
 }
@@ -151,12 +169,20 @@ pub(super) fn pod_list_by_ip<T: JsonSchema>(generator: &mut SchemaGenerator) -> 
 }
 
 /// Values of a map of texts: at most this many characters, of this form.
-pub(super) fn texts(most: u64, pattern: Option<&str>) -> Value {
+pub(super) fn texts(most: u64, form: Option<Rule>) -> Value {
     let mut schema = json!({"type": "string", "maxLength": most});
-    if let (Some(schema), Some(pattern)) = (schema.as_object_mut(), pattern) {
-        schema.insert("pattern".to_owned(), json!(pattern));
+    if let (Some(schema), Some(form)) = (schema.as_object_mut(), form) {
+        schema.insert(RULES.to_owned(), json!([form]));
     }
     schema
+}
+
+/// The keys of labels are Kubernetes' own kind of name, with a prefix or without.
+pub(super) fn label_keys() -> Rule {
+    rule(
+        "self.all(key, key.size() <= 317 && key.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",
+        "each key is the name of a label, such as team or example.com/team",
+    )
 }
 
 /// A map whose fields Kubernetes checks, not we: kept as written, errors come from a dry run of the workload.
@@ -175,7 +201,7 @@ pub(super) fn preserved_list(_: &mut SchemaGenerator) -> Schema {
             "type": "object",
             PRESERVE: true,
             "required": ["name"],
-            "properties": {"name": {"type": "string", "minLength": 1, "maxLength": 63}},
+            "properties": {"name": {"type": "string", "minLength": 1, "maxLength": 63, RULES: [super::forms::label_name()]}},
         },
     })
 }

@@ -25,7 +25,7 @@ pub struct LedgerRecord {
 
     /// The splits that have an entry here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default, length(max = 256), inner(length(max = 253)), extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(default, length(max = 256), inner(length(max = 63)), extend("x-kubernetes-list-type" = "set"))]
     pub splits: Vec<String>,
 
     /// The entries, by split and epoch: compact JSON, deflated, in base64. One string, since the API server tracks each

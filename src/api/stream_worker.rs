@@ -4,7 +4,7 @@
 //! May not: carry anything that only one message would know: each part is a state that is made again.
 
 use super::progress::RootAt;
-use super::schema::{Rule, rule, texts};
+use super::schema::{Rule, needed_by_type, rule, texts};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct Assignment {
     pub number: i64,
 
     /// The splits to hold.
-    #[schemars(length(max = 2000), inner(length(max = 253)), extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(length(max = 2000), inner(length(max = 63)), extend("x-kubernetes-list-type" = "set"))]
     pub splits: Vec<String>,
 }
 
@@ -87,6 +87,15 @@ fn instruction_rules() -> Vec<Rule> {
             "!has(oldSelf.committed) || !has(self.committed) || self.committed.epoch > oldSelf.committed.epoch || \
              (self.committed.epoch == oldSelf.committed.epoch && self.committed.digest == oldSelf.committed.digest)",
             "the committed epoch never falls and names one digest for ever: read the StreamWorker again",
+        ),
+        // What one member named, the other may not name otherwise later (I42).
+        rule(
+            "!has(self.committed) || self.committed.epoch != oldSelf.root.epoch || self.committed.digest == oldSelf.root.digest",
+            "committed names another digest than root did at that epoch: an epoch names one digest for ever",
+        ),
+        rule(
+            "!has(oldSelf.committed) || self.root.epoch != oldSelf.committed.epoch || self.root.digest == oldSelf.committed.digest",
+            "root names another digest than was committed at that epoch: an epoch names one digest for ever",
         ),
         rule(
             "!has(self.committed) || self.committed.epoch != self.root.epoch || self.committed.digest == self.root.digest",
@@ -141,7 +150,7 @@ pub struct Request {
 
     /// With which splits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default, length(max = 256), inner(length(max = 253)))]
+    #[schemars(default, length(max = 256), inner(length(max = 63)))]
     pub splits: Vec<String>,
 
     /// With Seek: where to go.
@@ -269,6 +278,12 @@ pub enum Outcome {
 
 /// [`Outcome`] as Kubernetes must see it: one structure.
 #[derive(JsonSchema)]
+#[schemars(extend("x-kubernetes-validations" = [
+    needed_by_type("Waiting", "reason"),
+    needed_by_type("Rejected", "fault"),
+    needed_by_type("Acknowledged", "stateChanged"),
+    needed_by_type("Acknowledged", "interfaceChanged"),
+]))]
 #[expect(dead_code, reason = "only its schema is used: a structural schema has no tagged unions")]
 #[serde(rename_all = "camelCase")]
 struct OutcomeShape {
@@ -286,7 +301,7 @@ struct OutcomeShape {
     /// With Acknowledged in mode Generation: the number of the new generation.
     generation: Option<i64>,
     /// With Acknowledged: the last sequence under the old root, by split.
-    #[schemars(extend("additionalProperties" = texts(512, None), "maxProperties" = 2000))]
+    #[schemars(extend("additionalProperties" = texts(160, None), "maxProperties" = 2000))]
     splits: Option<BTreeMap<String, String>>,
 }
 

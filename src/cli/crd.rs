@@ -14,11 +14,11 @@ const HEAD: &str = "# Made from the types by `millrace crd`; do not edit.\n";
 pub(super) struct Arguments {
     /// Only that of one kind, by its plural, such as streampipelines.
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(crd::all().into_iter().map(|crd| crd.plural)))]
-    kind: Option<String>,
+    plural: Option<String>,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), CliError> {
-    for crd in crd::all().iter().filter(|crd| arguments.kind.as_deref().is_none_or(|kind| kind == crd.plural)) {
+    for crd in crd::all().iter().filter(|crd| arguments.plural.as_deref().is_none_or(|plural| plural == crd.plural)) {
         write!(out, "{HEAD}---\n{}", crd.yaml()?)?;
     }
     Ok(())

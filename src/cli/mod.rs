@@ -6,6 +6,7 @@
 mod crd;
 mod run;
 
+use crate::api::manifest::ManifestError;
 use crate::error::{Code, Exit, Meaning};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -15,15 +16,18 @@ use std::process::ExitCode;
 
 /// Stream programs on Kubernetes: Kinesis streams in, stream equations over their records, outputs out.
 #[derive(Debug, Parser)]
-#[command(name = "millrace", version, arg_required_else_help = true)]
+#[command(name = "millrace", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 something failed that is not yours to mend, 2 the command line is wrong or a file cannot be \
+    read, 3 the program or the pipeline is invalid, 4 it may succeed when tried again.";
+
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs a pipeline on this machine, without a cluster.
+    /// Runs a pipeline on this machine, without a cluster. (This version checks its manifest and goes no further.)
     Run(run::Arguments),
     /// Prints the CustomResourceDefinitions.
     Crd(crd::Arguments),
@@ -38,7 +42,7 @@ enum CliError {
     Unreadable(PathBuf, #[source] std::io::Error),
     /// A manifest is not taken.
     #[error("{path}: {error}", path = .0.display(), error = .1)]
-    Manifest(PathBuf, crate::api::manifest::ManifestError),
+    Manifest(PathBuf, ManifestError),
     /// There is no revision.
     #[error("{path}: {error}", path = .0.display(), error = .1)]
     Revision(PathBuf, crate::api::revision::RevisionError),
@@ -50,6 +54,9 @@ enum CliError {
     Output(#[from] std::io::Error),
 }
 
+/// Errors travel through every `Result`: they stay small.
+const _: () = assert!(size_of::<CliError>() <= 128);
+
 impl Meaning for CliError {
     fn code(&self) -> Code {
         match self {
@@ -58,6 +65,15 @@ impl Meaning for CliError {
             Self::Revision(_, error) => error.code(),
             Self::Yaml(_) => Code::INTERNAL,
             Self::Output(_) => Code::OUTPUT_FAILED,
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match self {
+            // A wrong path is a wrong command line: a script can tell it from an invalid pipeline.
+            Self::Unreadable(..) => Exit::Usage,
+            Self::Output(_) | Self::Yaml(_) => Exit::Fault,
+            Self::Manifest(..) | Self::Revision(..) => Exit::Invalid,
         }
     }
 }
@@ -90,7 +106,17 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 /// Prints an error with its code, its causes and how to mend it.
 fn report(error: &CliError) -> Exit {
-    let mut text = format!("error[{}]: {error}\n", error.code());
+    // One finding a line, each with its file, so that every line can be understood by itself.
+    let findings: Vec<String> = match error {
+        CliError::Manifest(path, ManifestError::Invalid(problems)) => {
+            problems.iter().map(|problem| format!("{}: {problem}", path.display())).collect()
+        }
+        _ => vec![error.to_string()],
+    };
+    let mut text = String::new();
+    for finding in findings {
+        text.push_str(&format!("error[{}]: {finding}\n", error.code()));
+    }
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         text.push_str(&format!("  because: {error}\n"));

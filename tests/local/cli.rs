@@ -17,13 +17,13 @@ fn the_first_command_of_the_readme_loads_and_validates_the_example() {
     assert!(readme.contains("cargo run --release -- run examples/turbines/pipeline.yaml"));
     let output = millrace(&["run", "examples/turbines/pipeline.yaml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).starts_with("StreamPipeline turbines is valid."), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).starts_with("The manifest of StreamPipeline turbines is valid."), "{}", text(&output.stdout));
 }
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let output = millrace(&["run", "no-such-file.yaml"]);
-    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(output.status.code(), Some(2));
     let error = text(&output.stderr);
     assert!(error.contains("error[MR0001]: no-such-file.yaml: cannot be read"), "{error}");
     assert!(error.contains("because: No such file"), "{error}");
@@ -41,18 +41,32 @@ fn an_invalid_pipeline_exits_3_and_says_where_and_what_to_write() {
     for part in [
         "error[MR0004]",
         "spec.source: name exactly one source: kinesis, file or generator",
-        "spec.root.inline: the root is empty",
+        "spec.root.inline: the root holds no equation",
         "spec.outputs[0]: give the output exactly one destination",
     ] {
         assert!(error.contains(part), "{part}\n---\n{error}");
     }
+    let findings = error.lines().filter(|line| line.starts_with("error[MR0004]: ") && line.contains("p.yaml: spec"));
+    assert_eq!(findings.count(), 3, "each line can be understood by itself: {error}");
+}
+
+#[test]
+fn a_pipeline_may_come_from_the_standard_input_and_from_no_endless_device() {
+    let command = format!("'{}' run - < examples/turbines/pipeline.yaml", env!("CARGO_BIN_EXE_millrace"));
+    let output = Command::new("bash").args(["-c", &command]).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let endless = millrace(&["run", "/dev/zero"]);
+    assert_eq!(endless.status.code(), Some(3));
+    assert!(text(&endless.stderr).contains("longer than 1048576 bytes"), "{}", text(&endless.stderr));
 }
 
 #[test]
 fn a_root_in_a_config_map_needs_a_cluster_and_says_so() {
     let output = millrace(&["run", "tests/manifests/full/file.yaml"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("ConfigMap roots"), "{}", text(&output.stderr));
+    let error = text(&output.stderr);
+    assert!(error.contains("error[MR0007]") && error.contains("ConfigMap roots, which only a cluster has"), "{error}");
+    assert!(error.contains("write the root into `spec.root.inline`"), "{error}");
 }
 
 #[test]

@@ -6,8 +6,10 @@ use millrace::api::revision::{Program, Revision};
 use serde_json::{Map, Value, json};
 
 fn revision(value: &Value) -> Revision {
-    let pipeline = manifest::read(&value.to_string()).unwrap();
-    let text = pipeline.spec.root.config_map_ref.is_some().then_some("out y: Int = 1");
+    let pipeline = manifest::take(value).unwrap();
+    // Either text, whichever digest stands in the manifest.
+    let named = pipeline.spec.root.config_map_ref.as_ref().map(|at| at.sha256.as_str());
+    let text = named.map(|sha256| if sha256.starts_with("ba7816bf") { "abc" } else { "out y: Int = 1" });
     Revision::of(&Program::of(&pipeline.spec, text).unwrap()).unwrap()
 }
 
@@ -31,10 +33,10 @@ fn golden_digests_stay() {
         full,
         [
             "sha256:00c75cc15a73e93d87785f7d434159fbb4b89c5344b1a70e41fb8b314ed6df32",
-            "sha256:e80391664439d0228e97229a5e5417e0d9b8485368a23b20097161518aad4b21",
+            "sha256:55af29a0a44931563d1db08c4751db7e291a176378c9e0ed0ca10e438459f342",
             "sha256:68b8cb0b494cbae8c90dd24b812c4a7307e69aad9143d0f887f8558c402fa1e4",
             "sha256:aa9dd37f14be933447038dfb2bc71ac49cc61367f64252e26f08c876e54bb946",
-            "sha256:237b159df925e50c8790cbf42dc6b236ae3cd0bc51358c7742444813a9826d3c",
+            "sha256:b95ae7534b6a5fdf959dfcd23adfc319241235973426dff85a9dd46efe891a3a",
         ]
     );
 }
@@ -119,14 +121,29 @@ fn one_program_has_one_digest_however_it_is_written() {
             json!({"/spec/outputs": [{"name": "a", "http": {"url": "https://a"}}]}),
         ),
         (
+            json!({"/spec/source/kinesis/0/startAt": {"type": "Timestamp", "timestamp": "2026-01-01T01:00:00.500+01:00"}}),
+            json!({"/spec/source/kinesis/0/startAt": {"type": "Timestamp", "timestamp": "2026-01-01T00:00:00.5Z"}}),
+        ),
+        (
+            json!({"/spec/source/kinesis": [{"streamARN": "arn:aws:kinesis:eu-west-1:123456789012:stream/a", "region": "eu-west-1"}]}),
+            json!({"/spec/source/kinesis": [{"name": "main", "streamARN": "arn:aws:kinesis:eu-west-1:123456789012:stream/a"}]}),
+        ),
+        (json!({"/spec/root/inputs": {"a": "main:/b", "t": "main:/t"}}), json!({"/spec/root/inputs": {"a": "/b"}})),
+        (
+            json!({"/spec/outputs": [{"name": "a", "http": {"url": "https://a", "headers": {"X-A": "b"}}}]}),
+            json!({"/spec/outputs": [{"name": "a", "http": {"url": "https://a", "headers": {"x-a": "b"}}}]}),
+        ),
+        (
             json!({"/spec/outputs": [{"name": "a", "kinesis": {"streamName": "a", "aggregate": false, "partitionKey": {"type": "Record"}}}]}),
             json!({"/spec/outputs": [{"name": "a", "kinesis": {"streamName": "a"}}]}),
         ),
     ] {
         assert_eq!(digest(&one), digest(&other), "{one} and {other}");
     }
+    // The text that `revision` gives.
     let inline = with(&json!({"/spec/root": {"inline": "out y: Int = 1"}}));
-    let elsewhere = with(&json!({"/spec/root": {"configMapRef": {"name": "r", "key": "k", "sha256": "0".repeat(64)}}}));
+    let sha256 = millrace::flow::Digest::of(b"out y: Int = 1").hex();
+    let elsewhere = with(&json!({"/spec/root": {"configMapRef": {"name": "r", "key": "k", "sha256": sha256}}}));
     assert_eq!(revision(&inline).digest(), revision(&elsewhere).digest());
 }
 
@@ -134,9 +151,46 @@ fn one_program_has_one_digest_however_it_is_written() {
 fn a_stored_revision_reads_back_as_the_program_it_was() {
     for value in table::full("StreamPipeline") {
         let revision = revision(&value);
-        let program: Program = serde_json::from_str(revision.text()).unwrap();
+        let program = Revision::read(revision.text(), revision.digest()).unwrap();
         assert_eq!(Revision::of(&program).unwrap(), revision);
     }
+}
+
+/// A worker that leaves out what it does not know would run another program than the digest names.
+#[test]
+fn a_revision_that_says_more_than_this_version_knows_is_refused() {
+    let full = &table::full("StreamPipeline").into_iter().find(|value| value["metadata"]["name"] == "full-kinesis").unwrap();
+    let whole: Value = serde_json::from_str(revision(full).text()).unwrap();
+    let mut pointers = Vec::new();
+    table::pointers_of(&whole, "", &mut pointers);
+    let mut tried = 0;
+    for pointer in pointers {
+        let mut newer = whole.clone();
+        let Some(fields) = newer.pointer_mut(&pointer).and_then(Value::as_object_mut) else { continue };
+        fields.insert("zzNewer".to_owned(), json!("x"));
+        // Names of inputs and headers are the user's own.
+        if pointer.ends_with("/inputs") || pointer.ends_with("/headers") {
+            continue;
+        }
+        let text = newer.to_string();
+        let named = millrace::flow::Digest::of(text.as_bytes());
+        assert!(Revision::read(&text, named).is_err(), "{pointer}");
+        tried += 1;
+    }
+    assert!(tried > 15, "{tried}");
+    let text = revision(full).text().to_owned();
+    assert!(Revision::read(&text, millrace::flow::Digest::of(b"other")).is_err());
+}
+
+#[test]
+fn the_text_of_a_config_map_is_held_against_its_digest_and_its_bound() {
+    let sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    let object = with(&json!({"/spec/root": {"configMapRef": {"name": "r", "key": "k", "sha256": format!("sha256:{sha256}")}}}));
+    let spec = manifest::take(&object).unwrap().spec;
+    assert!(Program::of(&spec, Some("abc")).is_ok());
+    assert!(Program::of(&spec, Some("abd")).unwrap_err().to_string().contains("has the SHA-256 sha256:"));
+    assert!(Program::of(&spec, Some(&"x".repeat(400 * 1024 + 1))).unwrap_err().to_string().contains("at most 409600"));
+    assert!(Program::of(&spec, None).unwrap_err().to_string().contains("ConfigMap r"));
 }
 
 /// A leaf of class program that the program did not hold would change without a cutover.

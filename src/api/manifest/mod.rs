@@ -3,6 +3,8 @@
 //! Owns: reading YAML, and telling what is wrong with it: where, why, and what to write instead.
 //! May not: know a rule of its own. Every rule stands in the schema, made from the types, so the two cannot differ.
 
+mod metadata;
+mod normal;
 mod structure;
 
 use super::crd::pipeline_schema;
@@ -76,11 +78,28 @@ fn list(problems: &[Problem]) -> String {
 ///
 /// # Errors
 /// All that is wrong with it, at once.
-pub fn read(text: &str) -> Result<StreamPipeline, ManifestError> {
-    let value = parse(text)?;
-    check(&value, None).map_err(ManifestError::Invalid)?;
-    let value = kube_cel::apply_defaults(&RULES.schema, &value);
-    serde_json::from_value(value).map_err(|error| ManifestError::Invalid(vec![Problem { path: String::new(), message: error.to_string() }]))
+pub fn read(bytes: &[u8]) -> Result<StreamPipeline, ManifestError> {
+    if bytes.len() > MAX_BYTES {
+        return Err(ManifestError::Yaml(format!("it is longer than {MAX_BYTES} bytes, which is more than the API server takes")));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| ManifestError::Yaml(format!("it is no text in UTF-8 ({error})")))?;
+    take(&parse(text)?)
+}
+
+/// Takes a document that is one `StreamPipeline`, if it keeps every rule.
+///
+/// # Errors
+/// All that is wrong with it, at once.
+pub fn take(value: &Value) -> Result<StreamPipeline, ManifestError> {
+    check(value, None).map_err(ManifestError::Invalid)?;
+    serde_json::from_value(as_stored(value))
+        .map_err(|error| ManifestError::Invalid(vec![Problem { path: String::new(), message: error.to_string() }]))
+}
+
+/// A manifest as the API server would hold it: without nulls, with defaults.
+fn as_stored(value: &Value) -> Value {
+    let value = normal::without_nulls(&RULES.schema, normal::whole_numbers(value.clone()));
+    kube_cel::apply_defaults(&RULES.schema, &value)
 }
 
 /// YAML to one document of the right kind.
@@ -88,24 +107,30 @@ pub fn read(text: &str) -> Result<StreamPipeline, ManifestError> {
 /// # Errors
 /// If it is no YAML, more than one document, or another kind.
 pub fn parse(text: &str) -> Result<Value, ManifestError> {
-    if text.len() > MAX_BYTES {
-        return Err(ManifestError::Yaml(format!("{} bytes are more than the API server takes ({MAX_BYTES})", text.len())));
-    }
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| ManifestError::Yaml(error.to_string()))?;
+    let options = serde_saphyr::options! { legacy_octal_numbers: true };
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple_with_options(text, options).map_err(|error| ManifestError::Yaml(yaml_error(&error)))?;
     let documents: Vec<Value> = documents.into_iter().filter(|document| !document.is_null()).collect();
     let count = documents.len();
     let Ok([value]) = <[Value; 1]>::try_from(documents) else {
-        return Err(ManifestError::Kind(format!("the file holds {count} documents: keep exactly one StreamPipeline in it")));
+        let held = if count == 0 { "nothing".to_owned() } else { format!("{count} documents") };
+        return Err(ManifestError::Kind(format!("the file holds {held}: keep exactly one StreamPipeline in it")));
     };
-    let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (version, kind) = (field("apiVersion"), field("kind"));
-    if (version.as_str(), kind.as_str()) != (API_VERSION, StreamPipeline::KIND) {
-        return Err(ManifestError::Kind(format!(
-            "apiVersion `{version}`, kind `{kind}`: write apiVersion: {API_VERSION} and kind: {}",
-            StreamPipeline::KIND
-        )));
+    let field = |name: &str| value.get(name).map_or_else(|| format!("no {name}"), |found| format!("{name}: {found}"));
+    let is = |name: &str, wanted: &str| value.get(name).and_then(Value::as_str) == Some(wanted);
+    if !value.is_object() || !is("apiVersion", API_VERSION) || !is("kind", StreamPipeline::KIND) {
+        let found =
+            if value.is_object() { format!("{} and {}", field("apiVersion"), field("kind")) } else { "no map of fields".to_owned() };
+        let wanted = StreamPipeline::KIND;
+        return Err(ManifestError::Kind(format!("the file holds {found}: write apiVersion: {API_VERSION} and kind: {wanted}")));
     }
     Ok(value)
+}
+
+/// What the YAML library says, in one line where it can, without names that the user has never given.
+fn yaml_error(error: &serde_saphyr::Error) -> String {
+    let text = error.without_snippet().to_string();
+    text.strip_prefix("error: ").unwrap_or(&text).to_owned()
 }
 
 /// Holds a manifest against the schema, and against what it replaces, if anything.
@@ -114,30 +139,17 @@ pub fn parse(text: &str) -> Result<Value, ManifestError> {
 /// All that is wrong with it.
 pub fn check(new: &Value, old: Option<&Value>) -> Result<(), Vec<Problem>> {
     let Rules { schema, compiled, patterns } = &*RULES;
-    let new = kube_cel::apply_defaults(schema, new);
-    let mut problems = metadata(&new);
+    let new = as_stored(new);
+    let old = old.map(as_stored);
+    let mut problems = Vec::new();
+    metadata::check(&new, &mut problems);
     structure::check(schema, patterns, &new, &mut problems);
     // As in the API server: rules are judged only on what has the right shape.
     if !problems.iter().any(structure::Found::blocks_rules) {
         let root = RootContext { api_version: API_VERSION.to_owned(), api_group: GROUP.to_owned(), kind: StreamPipeline::KIND.to_owned() };
-        if let Err(errors) = Validator::new().validate_compiled_with_context(compiled, &new, old, Some(&root)) {
+        if let Err(errors) = Validator::new().validate_compiled_with_context(compiled, &new, old.as_ref(), Some(&root)) {
             problems.extend(errors.into_vec().into_iter().map(|error| structure::Found::rule(error.field_path, error.message)));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.into_iter().map(structure::Found::into_problem).collect()) }
-}
-
-/// Kubernetes' own rule for the names of custom resources: a DNS subdomain.
-static SUBDOMAIN: LazyLock<Option<regex::Regex>> =
-    LazyLock::new(|| regex::Regex::new(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$").ok());
-
-fn metadata(value: &Value) -> Vec<structure::Found> {
-    match value.pointer("/metadata/name").and_then(Value::as_str) {
-        Some(name) if name.len() <= 253 && SUBDOMAIN.as_ref().is_some_and(|form| form.is_match(name)) => Vec::new(),
-        Some(name) if !name.is_empty() => {
-            let message = format!("is \"{name}\": write lower-case letters, digits and dashes, beginning with a letter");
-            vec![structure::Found::rule("metadata.name".to_owned(), message)]
-        }
-        _ => vec![structure::Found::required("metadata.name", "write the pipeline's name")],
-    }
 }

@@ -55,6 +55,10 @@ impl Found {
         Self { path: path.to_owned(), message: format!("is required: {message}"), blocks: true }
     }
 
+    pub(super) fn shape(path: &str, message: String) -> Self {
+        Self { path: path.to_owned(), message, blocks: true }
+    }
+
     pub(super) const fn rule(path: String, message: String) -> Self {
         Self { path, message, blocks: false }
     }
@@ -86,7 +90,7 @@ impl Check<'_> {
 
     fn node(&mut self, schema: &Value, value: &Value, path: &str) {
         if !of_type(schema, value) {
-            return self.note(path, format!("must be {}, not {}", wanted(schema), shown(value)), true);
+            return self.note(path, wrong_type(schema, value), true);
         }
         if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
             && !allowed.contains(value)
@@ -179,6 +183,21 @@ impl Check<'_> {
     }
 }
 
+/// What a value of the wrong type should have been, and how it came to be what it is.
+fn wrong_type(schema: &Value, value: &Value) -> String {
+    let text_wanted = schema.get("type").and_then(Value::as_str) == Some("string");
+    let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten();
+    let advice = match value {
+        Value::Bool(_) if text_wanted => Some("YAML reads a bare y, n, yes, no, on or off so: quote it".to_owned()),
+        _ if text_wanted => {
+            rules.filter_map(|rule| rule.get("message")?.as_str()).find(|text| text.starts_with("write")).map(str::to_owned)
+        }
+        _ => None,
+    };
+    let found = format!("must be {}, not {}", wanted(schema), shown(value));
+    advice.map_or(found.clone(), |advice| format!("{found}: {advice}"))
+}
+
 fn wanted(schema: &Value) -> String {
     if is_true(schema, "x-kubernetes-int-or-string") {
         return "a whole number or a text".to_owned();
@@ -241,8 +260,11 @@ fn length(schema: &Value, (least, most): (&str, &str), (count, unit): (usize, &s
 }
 
 fn unknown(properties: Option<&Map<String, Value>>, path: &str, name: &str) -> Found {
-    let like = |other: &&String| other.eq_ignore_ascii_case(name) || other.starts_with(name) || name.starts_with(other.as_str());
-    let hint = properties.and_then(|properties| properties.keys().find(like)).map(|near| format!("; did you mean {near}?"));
+    let distance = |known: &&String| strsim::osa_distance(&known.to_lowercase(), &name.to_lowercase());
+    let near = properties.into_iter().flat_map(Map::keys).min_by_key(distance);
+    // A third of the letters may be wrong; or the one is the beginning of the other.
+    let is_near = |known: &&String| distance(known) * 3 <= name.len().max(3) || known.starts_with(name) || name.starts_with(known.as_str());
+    let hint = near.filter(is_near).map(|near| format!("; did you mean {near}?"));
     let message = format!("is no field of the schema{}", hint.unwrap_or_default());
     Found { path: path.to_owned(), message, blocks: false }
 }

@@ -3,6 +3,7 @@
 //! Owns: `spec.scaling`, `spec.desiredState`, `spec.cutover`, `spec.disruption`, `spec.onDelete`.
 //! May not: act on them.
 
+use super::super::forms;
 use super::super::scalar::{CountOrPercent, Duration, DurationOrZero, duration_at};
 use super::super::schema::{Rule, rule};
 use schemars::JsonSchema;
@@ -123,14 +124,14 @@ pub struct Cutover {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
 
-    /// With approval Manual: the digest that may go through (millrace check --digest prints it).
+    /// With approval Manual: the digest that may go through (millrace prints it).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
+    #[schemars(length(max = 71), extend("x-kubernetes-validations" = [forms::digest()]))]
     pub promote_digest: Option<String>,
 
     /// The digest whose cutover is to be given up.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
+    #[schemars(length(max = 71), extend("x-kubernetes-validations" = [forms::digest()]))]
     pub abort_digest: Option<String>,
 
     /// The epoch of a failed cutover that is to be tried once more.

@@ -3,8 +3,9 @@
 //! Owns: `spec.outputs` and `spec.failure`.
 //! May not: open anything.
 
+use super::super::forms;
 use super::super::scalar::Duration;
-use super::super::schema::{exactly_one, member_of_type, rule, texts};
+use super::super::schema::{Rule, exactly_one, member_of_type, region_of_arn, rule, texts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,25 +14,24 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
-    exactly_one(&["kinesis", "http", "file", "stdout"], "give the output exactly one destination: kinesis, http, file or stdout"),
+    exactly_one(&["kinesis", "http", "file", "stdout"], "give the output exactly one destination: kinesis, http, file or stdout (write stdout: {})"),
 ]))]
 pub struct Output {
     /// The output's name, unique in the pipeline.
-    #[schemars(length(min = 1, max = 40), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 40), extend("x-kubernetes-validations" = [forms::label_name()]))]
     pub name: String,
 
     /// The out streams of the root that its rows carry. Defaults to all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
-        length(min = 1, max = 256),
-        inner(length(min = 1, max = 128), regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$")),
-        extend("x-kubernetes-list-type" = "set")
+        length(min = 1, max = 64),
+        extend("items" = texts(128, Some(forms::identifier())), "x-kubernetes-list-type" = "set")
     )]
     pub streams: Option<Vec<String>>,
 
     /// A Bool stream: a tick makes a row where it is true. Without it, where one of the streams has a value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
+    #[schemars(length(min = 1, max = 128), extend("x-kubernetes-validations" = [forms::identifier()]))]
     pub emit_when: Option<String>,
 
     /// Whether each row carries _millrace, with its id, split epoch and root epoch, by which a consumer drops repeats
@@ -61,34 +61,35 @@ pub struct Output {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     exactly_one(&["streamName", "streamARN"], "name the stream by exactly one of streamName and streamARN"),
+    region_of_arn(),
 ]))]
 pub struct KinesisDestination {
     /// The stream's name, in the pipeline's account.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[a-zA-Z0-9_.-]+$"))]
+    #[schemars(length(min = 1, max = 128), extend("x-kubernetes-validations" = [forms::stream_name()]))]
     pub stream_name: Option<String>,
 
     /// The stream's ARN.
     #[serde(rename = "streamARN", skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 2048),
-        regex(pattern = r"^arn:[a-z0-9-]+:kinesis:[a-z0-9-]+:[0-9]{12}:stream/[a-zA-Z0-9_.-]{1,128}$")
+        extend("x-kubernetes-validations" = [forms::stream_arn()])
     )]
     pub stream_arn: Option<String>,
 
     /// The AWS region. Defaults to the ARN's, else to that of the pod's environment.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 32), regex(pattern = r"^[a-z0-9-]+$"))]
+    #[schemars(length(min = 1, max = 32), extend("x-kubernetes-validations" = [forms::region()]))]
     pub region: Option<String>,
 
     /// Another endpoint than the region's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 512), regex(pattern = r"^https?://[^ ]+$"))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-validations" = [forms::endpoint()]))]
     pub endpoint: Option<String>,
 
     /// A role to assume for writing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 2048), regex(pattern = r"^arn:[a-z0-9-]+:iam::[0-9]{12}:role/.+$"))]
+    #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [forms::role_arn()]))]
     pub role_arn: Option<String>,
 
     /// What a row's partition key is (default: its record's own).
@@ -109,7 +110,7 @@ pub struct PartitionKey {
 
     /// With Stream: the stream whose value it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
+    #[schemars(length(min = 1, max = 128), extend("x-kubernetes-validations" = [forms::identifier()]))]
     pub stream: Option<String>,
 
     /// With Constant: the key of every row.
@@ -129,12 +130,34 @@ pub enum PartitionKeyType {
     Constant,
 }
 
+/// What a request's headers may be called: each once, and none of those that frame the request.
+fn header_rules() -> Vec<Rule> {
+    vec![
+        rule(
+            "self.all(name, name.size() <= 128 && name.matches('^[-!#$%&+.^_|~0-9A-Za-z]+$'))",
+            "each key is the name of a header, such as X-Source",
+        ),
+        rule(
+            "self.all(a, self.exists_one(b, a.lowerAscii() == b.lowerAscii()))",
+            "a header stands here twice, in capitals and without: keep one",
+        ),
+        rule(
+            "!self.exists(name, name.lowerAscii() in ['connection', 'content-length', 'host', 'transfer-encoding'])",
+            "Connection, Content-Length, Host and Transfer-Encoding are set by the request itself: leave them out",
+        ),
+    ]
+}
+
 /// An HTTP endpoint that takes batches of rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [rule(
+    "!has(self.headers) || !has(self.headersFrom) || self.headersFrom.all(h, !self.headers.exists(name, name.lowerAscii() == h.name.lowerAscii()))",
+    "a header stands both in headers and in headersFrom: keep one",
+)]))]
 pub struct HttpDestination {
     /// The URL.
-    #[schemars(length(min = 1, max = 2048), regex(pattern = r"^https?://[^ ]+$"))]
+    #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [forms::endpoint()]))]
     pub url: String,
 
     /// The method (default POST).
@@ -144,16 +167,13 @@ pub struct HttpDestination {
     /// Headers of each request. What is secret belongs into headersFrom.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
-        extend("additionalProperties" = texts(4096, None), "maxProperties" = 32, "x-kubernetes-validations" = [rule(
-            "self.all(name, name.size() <= 128 && name.matches('^[-!#$%&+.^_|~0-9A-Za-z]+$'))",
-            "each key is the name of a header, such as X-Source",
-        )])
+        extend("additionalProperties" = texts(1024, Some(forms::header_value())), "maxProperties" = 16, "x-kubernetes-validations" = header_rules())
     )]
     pub headers: Option<BTreeMap<String, String>>,
 
     /// Headers whose values stand in Secrets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    #[schemars(length(max = 8), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub headers_from: Option<Vec<HeaderFrom>>,
 
     /// How long one request may take (default 10s).
@@ -177,7 +197,7 @@ pub enum HttpMethod {
 #[serde(rename_all = "camelCase")]
 pub struct HeaderFrom {
     /// The header's name.
-    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[-!#$%&+.^_|~0-9A-Za-z]+$"))]
+    #[schemars(length(min = 1, max = 128), extend("x-kubernetes-validations" = [forms::header_name()]))]
     pub name: String,
 
     /// Where its value stands. The Secret is mounted into the workers.
@@ -188,11 +208,11 @@ pub struct HeaderFrom {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretKey {
     /// The Secret's name.
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::object_name()]))]
     pub name: String,
 
     /// The key in it.
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::data_key()]))]
     pub key: String,
 }
 

@@ -3,8 +3,9 @@
 //! Owns: `spec.root`.
 //! May not: parse a root; `lang` does.
 
+use super::super::forms;
 use super::super::scalar::Duration;
-use super::super::schema::{exactly_one, rule, texts};
+use super::super::schema::{Rule, exactly_one, rule, texts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,8 +15,22 @@ pub const MAX_INLINE: usize = 128 * 1024;
 /// The longest root in a `ConfigMap`, in bytes.
 pub const MAX_CONFIG_MAP: usize = 400 * 1024;
 
-/// A JSON pointer into the payload, or the record's own data; with several streams, behind the stream's name.
-const BINDING: &str = r"^([a-z]([-a-z0-9]*[a-z0-9])?:)?((/([^~/]|~[01])*)*|@(partitionKey|sequenceNumber|arrivalTime|shard|data))$";
+/// Above this the API server itself says "too long"; below it our rule can say what to do instead.
+const MANY_CHARACTERS: usize = 1024 * 1024;
+
+fn inline_rules() -> Vec<Rule> {
+    vec![
+        rule(
+            // No regular expression: on a text of this length one costs more than all other rules together.
+            "self.contains('=') && !self.contains('\\u0000')",
+            "the root holds no equation, or a NUL: write at least one out stream, such as: out total: Int = 1",
+        ),
+        rule(
+            format!("bytes(self).size() <= {MAX_INLINE}"),
+            "the root is over 128 KiB: put it into a ConfigMap and name that in configMapRef",
+        ),
+    ]
+}
 
 /// The program of stream equations: exactly one of inline and configMapRef.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,10 +41,7 @@ const BINDING: &str = r"^([a-z]([-a-z0-9]*[a-z0-9])?:)?((/([^~/]|~[01])*)*|@(par
 pub struct Root {
     /// The text of the root, at most 128 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = MAX_INLINE), extend("x-kubernetes-validations" = [
-        rule("self.matches('[^ \\\\t\\\\r\\\\n]')", "the root is empty: write at least one out stream, such as: out y: Int = 1"),
-        rule("bytes(self).size() <= 131072", "the root is over 128 KiB: put it into a ConfigMap and name that in configMapRef"),
-    ]))]
+    #[schemars(length(min = 1, max = MANY_CHARACTERS), extend("x-kubernetes-validations" = inline_rules()))]
     pub inline: Option<String>,
 
     /// A `ConfigMap` that holds the text of the root, at most 400 KiB. It is read once, for this sha256.
@@ -41,7 +53,7 @@ pub struct Root {
     /// several streams: `orders:/amount`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
-        extend("additionalProperties" = texts(512, Some(BINDING)), "maxProperties" = 256, "x-kubernetes-validations" = [rule(
+        extend("additionalProperties" = texts(512, Some(forms::binding())), "maxProperties" = 128, "x-kubernetes-validations" = [rule(
             "self.all(name, name.size() <= 128 && name.matches('^[A-Za-z_][A-Za-z0-9_]*$'))",
             "each key is the name of an input of the root: letters, digits and underscores, at most 128",
         )])
@@ -51,7 +63,7 @@ pub struct Root {
     /// What gives a record its time: a JSON pointer to an RFC 3339 text or to epoch milliseconds. Defaults to the
     /// arrival time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 512), regex(pattern = BINDING))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-validations" = [forms::binding()]))]
     pub time: Option<String>,
 
     /// How far a record's time may lead its arrival (default 5m); beyond, the record policy applies.
@@ -67,16 +79,16 @@ pub struct Root {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RootRef {
     /// The name of the `ConfigMap`, in the pipeline's namespace.
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::object_name()]))]
     pub name: String,
 
     /// The key in it.
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::data_key()]))]
     pub key: String,
 
     /// The SHA-256 of the text, 64 hexadecimal digits (as sha256sum prints them): a change of the `ConfigMap` means
     /// nothing until this names it.
-    #[schemars(length(min = 64, max = 71), regex(pattern = r"^(sha256:)?[0-9a-f]{64}$"))]
+    #[schemars(length(min = 64, max = 71), extend("x-kubernetes-validations" = [forms::sha256()]))]
     pub sha256: String,
 }
 

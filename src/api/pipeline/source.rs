@@ -3,8 +3,9 @@
 //! Owns: `spec.source` and `spec.keyBy`.
 //! May not: read anything.
 
+use super::super::forms;
 use super::super::scalar::{Duration, Timestamp};
-use super::super::schema::{Rule, exactly_one, member_of_type, rule, unchanged};
+use super::super::schema::{Rule, exactly_one, member_of_type, region_of_arn, rule, unchanged};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ pub struct Source {
             "x-millrace-class" = "program",
             "x-millrace-list-key" = ["name", MAIN_STREAM],
             "x-kubernetes-list-type" = "atomic",
-            "x-kubernetes-validations" = [names_differ(), same_streams()],
+            "x-kubernetes-validations" = [names_differ(), streams_differ(), same_streams()],
         )
     )]
     pub kinesis: Option<Vec<KinesisStream>>,
@@ -71,7 +72,17 @@ fn names_differ() -> Rule {
     )
 }
 
-/// A position in one stream means nothing in another: a name means one stream for ever.
+/// The records of a stream's shards are named after the stream: read twice, they would collide.
+fn streams_differ() -> Rule {
+    let same = |member: &str| format!("(has(o.{member}) && has(s.{member}) && o.{member} == s.{member})");
+    let regions = "(has(o.region) ? o.region : '') == (has(s.region) ? s.region : '')";
+    rule(
+        format!("self.all(s, self.exists_one(o, {} || ({} && {regions})))", same("streamARN"), same("streamName")),
+        "a stream stands here twice: one pipeline reads a stream once",
+    )
+}
+
+/// A position in one stream means nothing in another: while a name stands, it means one stream.
 fn same_streams() -> Rule {
     let same: Vec<_> = ["streamName", "streamARN", "region"].into_iter().map(|member| unchanged("s", "o", member)).collect();
     rule(
@@ -92,41 +103,41 @@ fn same_records() -> Rule {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     exactly_one(&["streamName", "streamARN"], "name the stream by exactly one of streamName and streamARN"),
+    region_of_arn(),
     rule("!has(self.consumerName) || (has(self.retrieval) && self.retrieval != 'Polling')", "consumerName belongs to retrieval FanOut or Auto: set one of them, or leave consumerName out"),
 ]))]
 pub struct KinesisStream {
     /// What inputs call this stream (`orders:/amount`). Defaults to main.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 40), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"), extend("x-millrace-class" = "program"))]
+    #[schemars(length(min = 1, max = 40), extend("x-kubernetes-validations" = [forms::label_name()], "x-millrace-class" = "program"))]
     pub name: Option<String>,
 
     /// The stream's name, in the pipeline's account. Fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[a-zA-Z0-9_.-]+$"), extend("x-millrace-class" = "fixed"))]
+    #[schemars(length(min = 1, max = 128), extend("x-kubernetes-validations" = [forms::stream_name()], "x-millrace-class" = "fixed"))]
     pub stream_name: Option<String>,
 
     /// The stream's ARN, for a stream of any account. Fixed.
     #[serde(rename = "streamARN", skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 2048),
-        regex(pattern = r"^arn:[a-z0-9-]+:kinesis:[a-z0-9-]+:[0-9]{12}:stream/[a-zA-Z0-9_.-]{1,128}$"),
-        extend("x-millrace-class" = "fixed")
+        extend("x-kubernetes-validations" = [forms::stream_arn()], "x-millrace-class" = "fixed")
     )]
     pub stream_arn: Option<String>,
 
     /// The AWS region. Defaults to the ARN's, else to that of the pod's environment. Fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 32), regex(pattern = r"^[a-z0-9-]+$"), extend("x-millrace-class" = "fixed"))]
+    #[schemars(length(min = 1, max = 32), extend("x-kubernetes-validations" = [forms::region()], "x-millrace-class" = "fixed"))]
     pub region: Option<String>,
 
     /// Another endpoint than the region's own, such as an emulator's or a private one's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 512), regex(pattern = r"^https?://[^ ]+$"), extend("x-millrace-class" = "pods"))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-validations" = [forms::endpoint()], "x-millrace-class" = "pods"))]
     pub endpoint: Option<String>,
 
     /// A role to assume for reading.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 2048), regex(pattern = r"^arn:[a-z0-9-]+:iam::[0-9]{12}:role/.+$"), extend("x-millrace-class" = "pods"))]
+    #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [forms::role_arn()], "x-millrace-class" = "pods"))]
     pub role_arn: Option<String>,
 
     /// Where to begin at this stream's first start (default Latest). A stream that has started goes on from its
@@ -142,7 +153,7 @@ pub struct KinesisStream {
 
     /// The name under which the fan-out consumer is registered. Defaults to one made of namespace and pipeline.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[a-zA-Z0-9_.-]+$"), extend("x-millrace-class" = "pods"))]
+    #[schemars(length(min = 1, max = 128), extend("x-kubernetes-validations" = [forms::consumer_name()], "x-millrace-class" = "pods"))]
     pub consumer_name: Option<String>,
 
     /// Create the stream, in provisioned mode, if it does not exist.
@@ -178,8 +189,16 @@ pub struct StartAt {
 
     /// With `KclTable`: the DynamoDB lease table of a KCL application (2.x or 3.x) to take the checkpoints from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 3, max = 255), regex(pattern = r"^[a-zA-Z0-9_.-]+$"))]
+    #[schemars(length(min = 3, max = 255), extend("x-kubernetes-validations" = [forms::table_name()]))]
     pub kcl_table: Option<String>,
+}
+
+impl StartAt {
+    /// The same start, in the one way to write it.
+    #[must_use]
+    pub fn canonical(&self) -> Self {
+        Self { timestamp: self.timestamp.as_ref().map(Timestamp::canonical), ..self.clone() }
+    }
 }
 
 /// Where a first start begins.
@@ -308,7 +327,7 @@ pub struct KeyBy {
 
     /// With Field: a JSON pointer into the record, such as /device/id.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 512), regex(pattern = r"^(/([^~/]|~[01])*)+$"))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-validations" = [forms::pointer()]))]
     pub field: Option<String>,
 }
 

@@ -3,8 +3,9 @@
 //! Owns: `spec.state` and `spec.coordination`.
 //! May not: open a store.
 
-use super::super::scalar::{Duration, DurationOrZero, Quantity};
-use super::super::schema::rule;
+use super::super::forms;
+use super::super::scalar::{Duration, DurationOrZero, Quantity, duration_at};
+use super::super::schema::{Rule, rule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,11 @@ pub struct State {
 
     /// How much state a worker holds in memory, such as 512Mi; past it the least recently used keys move to the store.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-millrace-class" = "pods"))]
+    #[schemars(extend(
+        "x-millrace-class" = "pods",
+        "minimum" = 1,
+        "pattern" = r"^0*[1-9][0-9]*(\.[0-9]+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|e[0-9]{1,2})?$",
+    ))]
     pub memory: Option<Quantity>,
 }
 
@@ -34,22 +39,22 @@ pub struct State {
 pub struct StateStore {
     /// A bucket and prefix (`s3://bucket/prefix`), or a folder on a volume of the worker's template (`file:///path`). Fixed
     /// once set.
-    #[schemars(length(min = 1, max = 1024), regex(pattern = r"^(s3://[a-z0-9][-a-z0-9.]{1,61}[a-z0-9](/.*)?|file:///.+)$"), extend("x-millrace-class" = "fixed"))]
+    #[schemars(length(min = 1, max = 1024), extend("x-kubernetes-validations" = [forms::store_url()], "x-millrace-class" = "fixed", "x-millrace-once" = true))]
     pub url: String,
 
     /// The bucket's region. Defaults to that of the pod's environment.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 32), regex(pattern = r"^[a-z0-9-]+$"))]
+    #[schemars(length(min = 1, max = 32), extend("x-kubernetes-validations" = [forms::region()]))]
     pub region: Option<String>,
 
     /// Another endpoint than the region's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 512), regex(pattern = r"^https?://[^ ]+$"))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-validations" = [forms::endpoint()]))]
     pub endpoint: Option<String>,
 
     /// A role to assume.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 2048), regex(pattern = r"^arn:[a-z0-9-]+:iam::[0-9]{12}:role/.+$"))]
+    #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [forms::role_arn()]))]
     pub role_arn: Option<String>,
 }
 
@@ -58,11 +63,15 @@ pub struct StateStore {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     rule("!has(self.kubernetes) || !has(self.dynamodb)", "name at most one store: kubernetes (the default) or dynamodb"),
+    within("ttl", "20s", ("2s", "10m")),
+    within("commitInterval", "5s", ("100ms", "10m")),
+    within("drainDeadline", "10s", ("100ms", "10m")),
+    within("resync", "10m", ("10s", "24h")),
 ]))]
 pub struct Coordination {
     /// Records in `StreamSplit` and `StreamLedger` objects: needs nothing else.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-millrace-class" = "fixed"))]
+    #[schemars(extend("x-millrace-class" = "fixed", "x-millrace-absent" = {}))]
     pub kubernetes: Option<KubernetesStore>,
 
     /// Records in a DynamoDB table: for streams of thousands of shards.
@@ -106,6 +115,15 @@ pub struct Coordination {
     pub budget: Option<WriteBudget>,
 }
 
+/// A duration that only makes sense between these two.
+fn within(member: &str, default: &str, (least, most): (&str, &str)) -> Rule {
+    let at = duration_at(&format!("self.{member}"), default);
+    rule(
+        format!("{at} >= duration('{least}') && {at} <= duration('{most}')"),
+        format!("{member} is outside what can work: write a duration from {least} to {most}"),
+    )
+}
+
 /// Records in Kubernetes objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KubernetesStore {}
@@ -114,12 +132,12 @@ pub struct KubernetesStore {}
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DynamoDbStore {
     /// The table; it is created if it does not exist. Fixed.
-    #[schemars(length(min = 3, max = 255), regex(pattern = r"^[a-zA-Z0-9_.-]+$"))]
+    #[schemars(length(min = 3, max = 255), extend("x-kubernetes-validations" = [forms::table_name()]))]
     pub table: String,
 
     /// Its region. Defaults to that of the pod's environment. Fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 32), regex(pattern = r"^[a-z0-9-]+$"))]
+    #[schemars(length(min = 1, max = 32), extend("x-kubernetes-validations" = [forms::region()]))]
     pub region: Option<String>,
 }
 

@@ -184,7 +184,7 @@ pub struct CutoverStatus {
 
     /// Workers that are waited for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default, length(max = 16), inner(length(max = 253)))]
+    #[schemars(default, length(max = 16), inner(length(max = 63)))]
     pub stragglers: Vec<String>,
 }
 

@@ -3,9 +3,10 @@
 //! Owns: `spec.worker` and `spec.secretRefs`.
 //! May not: build a workload; the operator does.
 
+use super::super::forms;
 use super::super::scalar::{Duration, Quantity};
 use super::super::schema::{
-    exactly_one, pod_field, pod_list_by_ip, pod_list_by_mount_path, pod_list_by_name, preserved, preserved_list, rule, texts,
+    exactly_one, label_keys, pod_field, pod_list_by_ip, pod_list_by_mount_path, pod_list_by_name, preserved, preserved_list, rule, texts,
 };
 use k8s_openapi::api::core::v1::{EnvVar, HostAlias, PodDNSConfig, PodSecurityContext, Toleration, TopologySpreadConstraint, VolumeMount};
 use schemars::JsonSchema;
@@ -22,7 +23,7 @@ pub type Preserved = Map<String, Value>;
 pub struct Worker {
     /// The image. Defaults to the one the operator was installed with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 512), regex(pattern = r"^[^ ]+$"))]
+    #[schemars(length(min = 1, max = 512), extend("x-kubernetes-validations" = [forms::image()]))]
     pub image: Option<String>,
 
     /// When the image is pulled. Defaults as in pods.
@@ -97,7 +98,7 @@ pub enum PullPolicy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretName {
     /// The Secret's name.
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::object_name()]))]
     pub name: String,
 }
 
@@ -109,7 +110,7 @@ pub struct SecretName {
 pub struct ServiceAccountRef {
     /// An existing `ServiceAccount`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::object_name()]))]
     pub name: Option<String>,
 
     /// Annotations of the created one, such as eks.amazonaws.com/role-arn.
@@ -160,11 +161,11 @@ pub struct CaBundle {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigMapKey {
     /// The name of the `ConfigMap`.
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::object_name()]))]
     pub name: String,
 
     /// The key in it.
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::data_key()]))]
     pub key: String,
 }
 
@@ -199,7 +200,7 @@ pub struct Submit {
 pub struct PodTemplate {
     /// Further labels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("additionalProperties" = texts(63, None), "maxProperties" = 64, "x-kubernetes-validations" = [rule(
+    #[schemars(extend("additionalProperties" = texts(63, Some(forms::label_value())), "maxProperties" = 64, "x-kubernetes-validations" = [label_keys(), rule(
         "!self.exists(name, name.startsWith('millrace.dev/') || name.startsWith('app.kubernetes.io/'))",
         "labels under millrace.dev/ and app.kubernetes.io/ are the operator's: use a prefix of your own",
     )]))]
@@ -207,12 +208,12 @@ pub struct PodTemplate {
 
     /// Further annotations.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("additionalProperties" = texts(8192, None), "maxProperties" = 64))]
+    #[schemars(extend("additionalProperties" = texts(4096, None), "maxProperties" = 32, "x-kubernetes-validations" = [label_keys()]))]
     pub annotations: Option<BTreeMap<String, String>>,
 
     /// Labels that a node must have.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("additionalProperties" = texts(63, None), "maxProperties" = 64))]
+    #[schemars(extend("additionalProperties" = texts(63, Some(forms::label_value())), "maxProperties" = 64, "x-kubernetes-validations" = [label_keys()]))]
     pub node_selector: Option<BTreeMap<String, String>>,
 
     /// Taints that are tolerated.
@@ -232,12 +233,12 @@ pub struct PodTemplate {
 
     /// The pods' priority class.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::object_name()]))]
     pub priority_class_name: Option<String>,
 
     /// The pods' runtime class.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::object_name()]))]
     pub runtime_class_name: Option<String>,
 
     /// The pods' security context (default: what Pod Security restricted asks for).
@@ -275,7 +276,7 @@ pub struct PodTemplate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretRef {
     /// The Secret's name.
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [forms::object_name()]))]
     pub name: String,
 
     /// What a change of it does (default Restart).

@@ -4,7 +4,6 @@ use crate::bed;
 use crate::table;
 use kube::Resource as _;
 use kube::api::{Patch, PatchParams, PostParams};
-use millrace::api::class::without_nulls;
 use millrace::api::pipeline::{DesiredState, OnDelete};
 use millrace::api::{StreamLedger, StreamPipeline, StreamSplit, StreamWorker};
 use serde_json::{Value, json};
@@ -64,7 +63,7 @@ fn contains(stored: &Value, sent: &Value, at: &str) {
 
 /// Our types read what the API server holds, and write it again without loss.
 fn through_types(kind: &str, stored: &Value) {
-    let mut stored = without_nulls(stored.clone());
+    let mut stored = stored.clone();
     stored["metadata"].as_object_mut().unwrap().remove("managedFields");
     let again = match kind {
         "StreamPipeline" => serde_json::to_value(serde_json::from_value::<StreamPipeline>(stored.clone()).unwrap()),
@@ -234,5 +233,5 @@ fn the_example_of_the_readme_is_taken() {
 
 fn pipeline_of(name: &str) -> StreamPipeline {
     let text = std::fs::read_to_string(format!("{}/examples/{name}/pipeline.yaml", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    millrace::api::manifest::read(&text).unwrap()
+    millrace::api::manifest::read(text.as_bytes()).unwrap()
 }

@@ -4,6 +4,7 @@ use crate::bed::{self, Bed};
 use crate::table;
 use millrace::api::manifest;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const CREATE: &str = "streampipelines?dryRun=All&fieldValidation=Strict";
 
@@ -47,30 +48,39 @@ fn every_case_of_the_table_has_the_verdict_that_it_states() {
 }
 
 /// Every field of the fullest manifests, taken away, or replaced by values of all kinds: the API server and our own
-/// check must agree on each.
+/// check must agree on each. A field that stands in several of them is tried once.
 #[test]
 fn our_own_check_agrees_with_the_api_server_on_every_field() {
     bed::test(async |bed| {
-        let mut wrong = Vec::new();
-        let mut tried = 0;
+        let (mut wrong, mut tried) = (Vec::new(), BTreeSet::new());
         for mut full in table::full("StreamPipeline") {
             full.as_object_mut().unwrap().remove("status");
             let mut pointers = Vec::new();
             table::pointers_of(&full["spec"], "/spec", &mut pointers);
             for pointer in pointers {
+                let field: String = pointer.chars().filter(|c| !c.is_ascii_digit()).collect();
+                if !tried.insert(field) {
+                    continue;
+                }
                 for mutant in mutants(&full, &pointer) {
-                    tried += 1;
-                    let (theirs, ours) = (verdict(bed, &mutant, None).await, manifest::check(&mutant, None));
-                    if theirs.is_ok() != ours.is_ok() {
-                        let value = mutant.pointer(&pointer).map_or_else(|| "taken away".to_owned(), ToString::to_string);
-                        wrong.push(format!("{pointer} {value:.60}: theirs {theirs:?}, ours {ours:?}"));
-                    }
+                    wrong.extend(disagreement(bed, &mutant, &pointer).await);
                 }
             }
         }
-        assert!(tried > 1000, "{tried}");
-        assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(tried.len() > 200, "{}", tried.len());
+        assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
     });
+}
+
+async fn disagreement(bed: &Bed, mutant: &Value, pointer: &str) -> Option<String> {
+    let (theirs, ours) = (verdict(bed, mutant, None).await, manifest::check(mutant, None));
+    let value = mutant.pointer(pointer).map_or_else(|| "taken away".to_owned(), ToString::to_string);
+    if theirs.is_ok() != ours.is_ok() {
+        return Some(format!("{pointer} {value:.60}: theirs {theirs:?}, ours {ours:?}"));
+    }
+    // What the API server has taken, the operator must be able to read.
+    let unread = ours.is_ok() && manifest::take(mutant).is_err();
+    unread.then(|| format!("{pointer} {value:.60}: our types do not read it"))
 }
 
 fn mutants(full: &Value, pointer: &str) -> Vec<Value> {
@@ -82,14 +92,11 @@ fn mutants(full: &Value, pointer: &str) -> Vec<Value> {
     {
         all.push(without);
     }
-    for value in [
+    let values = [
+        Value::Null,
         json!(""),
-        json!("x"),
         json!("A b/ü"),
-        json!("9".repeat(300)),
         json!("0s"),
-        json!("-5s"),
-        json!(0),
         json!(-1),
         json!(1.5),
         json!(3_000_000_000_i64),
@@ -97,7 +104,8 @@ fn mutants(full: &Value, pointer: &str) -> Vec<Value> {
         json!([]),
         json!({}),
         json!({"unknown": 1}),
-    ] {
+    ];
+    for value in values {
         let mut mutant = full.clone();
         *mutant.pointer_mut(pointer).unwrap() = value;
         all.push(mutant);
