@@ -74,6 +74,9 @@ codes! {
     ROOT_TOO_LONG = 8, "RootTooLong", User, "A root in a `ConfigMap` is over 400 KiB.", "Shorten it, or split the pipeline in two.";
     DIGEST_MISMATCH = 9, "DigestMismatch", User, "A root in a `ConfigMap` is not the one that the manifest names.", "Write the SHA-256 that the message names into `spec.root.configMapRef.sha256`, if that text is meant.";
     FOREIGN_REVISION = 10, "ForeignRevision", Internal, "A stored revision is not wholly understood: it comes from a newer version, or somebody has changed it.", "Run the version that wrote it, or apply the pipeline again.";
+    ROOT_INVALID = 11, "RootInvalid", User, "A root does not parse or check; its message names codes of its own (docs/program-errors.md), with line and column.", "Mend each place that is underlined, by its hint.";
+    NAMES_DIFFER = 12, "NamesDiffer", User, "A manifest names a stream or an input that its root does not have.", "Use a name that the root declares, or declare it there.";
+    NOT_FORMATTED = 13, "NotFormatted", User, "A root is not laid out as `millrace fmt` lays it out.", "Run `millrace fmt` on it.";
 }
 
 impl Code {

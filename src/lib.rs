@@ -7,3 +7,4 @@ pub mod cli;
 pub mod env;
 pub mod error;
 pub mod flow;
+pub mod lang;

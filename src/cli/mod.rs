@@ -3,15 +3,18 @@
 //! Owns: arguments, what each command prints, exit codes.
 //! May not: decide anything that a part below decides.
 
+mod check;
 mod crd;
+mod fmt;
+mod names;
 mod run;
 
-use crate::api::manifest::ManifestError;
+use crate::api::manifest::{self, ManifestError, Problem};
 use crate::error::{Code, Exit, Meaning};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Stream programs on Kubernetes: Kinesis streams in, stream equations over their records, outputs out.
@@ -27,8 +30,12 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 something failed that is not you
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs a pipeline on this machine, without a cluster. (This version checks its manifest and goes no further.)
+    /// Runs a pipeline on this machine, without a cluster. (This version checks it and goes no further.)
     Run(run::Arguments),
+    /// Checks roots and pipelines, and says all that is wrong with them.
+    Check(check::Arguments),
+    /// Lays roots out in the one canonical way.
+    Fmt(fmt::Arguments),
     /// Prints the CustomResourceDefinitions.
     Crd(crd::Arguments),
 }
@@ -41,11 +48,26 @@ enum CliError {
     #[error("{path}: cannot be read", path = .0.display())]
     Unreadable(PathBuf, #[source] std::io::Error),
     /// A manifest is not taken.
-    #[error("{path}: {error}", path = .0.display(), error = .1)]
+    #[error("{}", manifest_findings(.0, .1))]
     Manifest(PathBuf, ManifestError),
     /// There is no revision.
     #[error("{path}: {error}", path = .0.display(), error = .1)]
     Revision(PathBuf, crate::api::revision::RevisionError),
+    /// A root does not check.
+    #[error("{path} is no valid root", path = .0.display())]
+    Root(PathBuf, Box<crate::lang::diagnostic::Diagnostics>),
+    /// Names in a manifest mean nothing in its root.
+    #[error("{}", findings(.0, .1))]
+    Names(PathBuf, Vec<Problem>),
+    /// Files did not pass; their findings have been printed.
+    #[error("{0} of the files are not valid")]
+    Checked(usize),
+    /// Files are not laid out; they have been named.
+    #[error("{0} of the files are not formatted")]
+    NotFormatted(usize),
+    /// A file cannot be written.
+    #[error("{path}: cannot be written", path = .0.display())]
+    Unwritable(PathBuf, #[source] std::io::Error),
     /// The definitions cannot be written as YAML.
     #[error("the definitions cannot be written as YAML")]
     Yaml(#[from] serde_saphyr::SerializeError),
@@ -63,6 +85,11 @@ impl Meaning for CliError {
             Self::Unreadable(..) => Code::UNREADABLE_FILE,
             Self::Manifest(_, error) => error.code(),
             Self::Revision(_, error) => error.code(),
+            Self::Root(..) => Code::ROOT_INVALID,
+            Self::Names(..) => Code::NAMES_DIFFER,
+            Self::Checked(_) => Code::INVALID_SPEC,
+            Self::NotFormatted(_) => Code::NOT_FORMATTED,
+            Self::Unwritable(..) => Code::OUTPUT_FAILED,
             Self::Yaml(_) => Code::INTERNAL,
             Self::Output(_) => Code::OUTPUT_FAILED,
         }
@@ -72,8 +99,10 @@ impl Meaning for CliError {
         match self {
             // A wrong path is a wrong command line: a script can tell it from an invalid pipeline.
             Self::Unreadable(..) => Exit::Usage,
-            Self::Output(_) | Self::Yaml(_) => Exit::Fault,
-            Self::Manifest(..) | Self::Revision(..) => Exit::Invalid,
+            Self::Output(_) | Self::Yaml(_) | Self::Unwritable(..) => Exit::Fault,
+            Self::Manifest(..) | Self::Revision(..) | Self::Root(..) | Self::Names(..) | Self::Checked(_) | Self::NotFormatted(_) => {
+                Exit::Invalid
+            }
         }
     }
 }
@@ -88,6 +117,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut out = std::io::stdout().lock();
     let done = match arguments.command {
         Command::Run(arguments) => run::run(&arguments, &mut out),
+        Command::Check(arguments) => check::run(&arguments, &mut out),
+        Command::Fmt(arguments) => fmt::run(&arguments, &mut out),
         Command::Crd(arguments) => crd::run(&arguments, &mut out),
     };
     match done.and_then(|()| out.flush().map_err(CliError::from)) {
@@ -106,26 +137,47 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 /// Prints an error with its code, its causes and how to mend it.
 fn report(error: &CliError) -> Exit {
-    // One finding a line, each with its file, so that every line can be understood by itself.
-    let findings: Vec<String> = match error {
-        CliError::Manifest(path, ManifestError::Invalid(problems)) => {
-            problems.iter().map(|problem| format!("{}: {problem}", path.display())).collect()
-        }
-        _ => vec![error.to_string()],
+    let mut text = match error {
+        CliError::Root(path, errors) => errors.render(&path.display().to_string()),
+        // Their findings have been printed, each with its code.
+        CliError::Checked(_) | CliError::NotFormatted(_) => String::new(),
+        // One finding a line, each with its file, so that every line can be understood by itself.
+        _ => error.to_string().lines().map(|line| format!("error[{}]: {line}\n", error.code())).collect::<Vec<_>>().concat(),
     };
-    let mut text = String::new();
-    for finding in findings {
-        text.push_str(&format!("error[{}]: {finding}\n", error.code()));
-    }
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         text.push_str(&format!("  because: {error}\n"));
         cause = error.source();
     }
-    if let Some(entry) = error.code().entry() {
+    if let (Some(entry), false) = (error.code().entry(), text.is_empty()) {
         text.push_str(&format!("  to mend it: {}\n", entry.mend));
     }
     // Nothing is left to be done where even this cannot be printed.
     let _unprintable = std::io::stderr().lock().write_all(text.as_bytes());
     error.exit()
+}
+
+/// Findings, one a line, each with its file.
+fn findings(path: &Path, problems: &[Problem]) -> String {
+    problems.iter().map(|problem| format!("{}: {problem}", path.display())).collect::<Vec<_>>().join("\n")
+}
+
+fn manifest_findings(path: &Path, error: &ManifestError) -> String {
+    match error {
+        ManifestError::Invalid(problems) => findings(path, problems),
+        other => format!("{}: {other}", path.display()),
+    }
+}
+
+/// The bytes of a file, or of the standard input for `-`: at most one more than a manifest or root may have, so that no
+/// device is read for ever.
+fn read(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(manifest::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    if file.as_os_str() == "-" {
+        std::io::stdin().lock().take(most).read_to_end(&mut bytes)?;
+    } else {
+        std::fs::File::open(file)?.take(most).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }

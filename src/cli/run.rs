@@ -3,12 +3,13 @@
 //! Owns: reading the file, and saying what it is.
 //! May not: evaluate; `worker` will.
 
-use super::CliError;
+use super::{CliError, names, read};
 use crate::api::StreamPipeline;
 use crate::api::manifest;
 use crate::api::revision::{Program, Revision};
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use crate::lang;
+use std::io::Write;
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -20,22 +21,17 @@ pub(super) fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Cli
     let file = &arguments.file;
     let bytes = read(file).map_err(|error| CliError::Unreadable(file.clone(), error))?;
     let pipeline = manifest::read(&bytes).map_err(|error| CliError::Manifest(file.clone(), error))?;
+    if let Some(text) = &pipeline.spec.root.inline {
+        let root = lang::check(text).map_err(|errors| CliError::Root(file.clone(), Box::new(errors)))?;
+        let problems = names::problems(&pipeline.spec, &root);
+        if !problems.is_empty() {
+            return Err(CliError::Names(file.clone(), problems));
+        }
+    }
     let program = Program::of(&pipeline.spec, None).map_err(|error| CliError::Revision(file.clone(), error))?;
     let revision = Revision::of(&program).map_err(|error| CliError::Revision(file.clone(), error))?;
     describe(&pipeline, &revision, out)?;
     Ok(())
-}
-
-/// The bytes of a file or of the standard input: at most one more than a manifest may have, so that no device is read for ever.
-fn read(file: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let most = u64::try_from(manifest::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    if file.as_os_str() == "-" {
-        std::io::stdin().lock().take(most).read_to_end(&mut bytes)?;
-    } else {
-        std::fs::File::open(file)?.take(most).read_to_end(&mut bytes)?;
-    }
-    Ok(bytes)
 }
 
 /// What the file says, in four lines. This version goes no further, and says so.
@@ -43,11 +39,11 @@ fn describe(pipeline: &StreamPipeline, revision: &Revision, out: &mut impl Write
     let spec = &pipeline.spec;
     let name = pipeline.metadata.name.as_deref().unwrap_or_default();
     let outputs: Vec<_> = spec.outputs.iter().map(|output| output.name.as_str()).collect();
-    writeln!(out, "The manifest of StreamPipeline {name} is valid.")?;
+    writeln!(out, "StreamPipeline {name} is valid.")?;
     writeln!(out, "  source:  {}", source(pipeline))?;
     writeln!(out, "  outputs: {}", outputs.join(", "))?;
     writeln!(out, "  program: {}", revision.digest())?;
-    writeln!(out, "The root was not read: this version checks manifests; checking and evaluating roots comes with the next.")
+    writeln!(out, "This version checks pipelines; evaluating them comes with the next.")
 }
 
 fn source(pipeline: &StreamPipeline) -> String {

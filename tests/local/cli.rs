@@ -17,7 +17,7 @@ fn the_first_command_of_the_readme_loads_and_validates_the_example() {
     assert!(readme.contains("cargo run --release -- run examples/turbines/pipeline.yaml"));
     let output = millrace(&["run", "examples/turbines/pipeline.yaml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).starts_with("The manifest of StreamPipeline turbines is valid."), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).starts_with("StreamPipeline turbines is valid."), "{}", text(&output.stdout));
 }
 
 #[test]
@@ -94,4 +94,89 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let binary = env!("CARGO_BIN_EXE_millrace");
     let status = Command::new("bash").args(["-c", &format!("set -o pipefail; '{binary}' crd | head -n 1")]).output().unwrap().status;
     assert_eq!(status.code(), Some(0));
+}
+
+fn file(folder: &tempfile::TempDir, name: &str, content: &str) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// A root as a new user might write it, with five mistakes of five kinds.
+const FIVE: &str = "in temp: Float\nout hot = tmep > 80.0\nout text: Str = 1 + 2\nout loop1 = loop2 + 1\nout loop2 = loop1 + 1\nout again = temp\nout again = temp\nout old = temp[-1]\n";
+
+#[test]
+fn five_mistakes_in_a_root_are_all_said_with_their_places_and_hints() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = millrace(&["check", &file(&folder, "five.dsrv", FIVE)]);
+    assert_eq!(output.status.code(), Some(3));
+    let said = text(&output.stdout);
+    for part in ["five.dsrv:2:11", "did you mean `temp`", "five.dsrv:3:", "five.dsrv:4:", "five.dsrv:7:", "five.dsrv:8:"] {
+        assert!(said.contains(part), "{part}\n---\n{said}");
+    }
+}
+
+#[test]
+fn check_says_for_tools_what_it_says_for_people() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bad, good) = (file(&folder, "five.dsrv", FIVE), "examples/turbines/pipeline.yaml");
+    let output = millrace(&["check", "--output", "json", &bad, good]);
+    assert_eq!(output.status.code(), Some(3));
+    let said = text(&output.stdout);
+    let verdicts: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [root, pipeline] = verdicts.as_slice() else { panic!("{said}") };
+    assert_eq!((&root["kind"], &root["valid"], &root["file"]), (&"root".into(), &false.into(), &bad.clone().into()));
+    let finding = &root["findings"][0];
+    assert_eq!((&finding["severity"], &finding["line"], &finding["column"]), (&"error".into(), &2.into(), &11.into()));
+    assert!(finding["code"].as_str().unwrap().starts_with("MR1") && finding["hint"].is_string(), "{finding}");
+    assert_eq!((&pipeline["kind"], &pipeline["valid"], &pipeline["findings"]), (&"pipeline".into(), &true.into(), &serde_json::json!([])));
+    let digest = text(&millrace(&["check", "--digest", good]).stdout);
+    assert_eq!(pipeline["digest"], digest.trim());
+}
+
+#[test]
+fn names_that_the_root_does_not_have_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipeline = "apiVersion: millrace.dev/v1alpha1\nkind: StreamPipeline\nmetadata: {name: p}\nspec:\n  source: {kinesis: [{streamName: s}]}\n  \
+        root: {inline: 'in a: Float aux b = a > 1.0 out c = a', inputs: {z: /z, a: 'other:/a'}}\n  \
+        outputs: [{name: o, streams: [b, d], emitWhen: c, stdout: {}}, {name: k, emitWhen: b, kinesis: {streamName: t, partitionKey: {type: Stream, stream: e}}}]\n";
+    let path = file(&folder, "p.yaml", pipeline);
+    for command in ["check", "run"] {
+        let output = millrace(&[command, &path]);
+        assert_eq!(output.status.code(), Some(3));
+        let said = text(&output.stdout) + &text(&output.stderr);
+        for part in [
+            "spec.outputs[0].streams[0]: b is no out stream of the root: declare it with out",
+            "spec.outputs[0].streams[1]: d is no out stream of the root: it has c",
+            "spec.outputs[0].emitWhen: c is Float, and a condition must be Bool",
+            "spec.outputs[1].kinesis.partitionKey.stream: e is no stream of the root",
+            "spec.root.inputs.z: z is no input of the root: it has a",
+            "spec.root.inputs.a: other is no stream of spec.source.kinesis; there is main",
+        ] {
+            assert!(said.contains(part), "{command}: {part}\n---\n{said}");
+        }
+        assert!(!said.contains("outputs[1].emitWhen"), "{said}");
+    }
+}
+
+#[test]
+fn a_manifest_without_its_root_can_be_checked() {
+    let output = millrace(&["check", "tests/manifests/full/file.yaml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
+#[test]
+fn fmt_lays_a_root_out_in_place_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "r.dsrv", "in   a:Int // kept\nout b=a+1");
+    assert_eq!(millrace(&["fmt", "--check", &path]).status.code(), Some(3));
+    assert!(text(&millrace(&["fmt", &path]).stdout).contains("r.dsrv: formatted"));
+    let formatted = std::fs::read_to_string(&path).unwrap();
+    assert!(formatted.contains("// kept") && formatted.contains("out b = a + 1"), "{formatted}");
+    assert_eq!(millrace(&["fmt", "--check", &path]).status.code(), Some(0));
+    assert_eq!(text(&millrace(&["fmt", &path]).stdout), "");
+    let broken = file(&folder, "broken.dsrv", "out b = (");
+    assert_eq!(millrace(&["fmt", &broken]).status.code(), Some(3));
+    assert_eq!(std::fs::read_to_string(&broken).unwrap(), "out b = (");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside them");
 }

@@ -33,6 +33,20 @@ fn every_error_code_stands_in_the_documentation_as_in_the_code() {
 }
 
 #[test]
+fn every_error_of_a_root_stands_in_the_documentation() {
+    let rows: Vec<_> = millrace::lang::codes::CODES
+        .iter()
+        .map(|entry| format!("| {} | `{}` | {} | {} |", entry.code, entry.reason, cell(entry.meaning), cell(entry.mend)))
+        .collect();
+    table("docs/program-errors.md", "| code | name | what it says | what to do |", &rows);
+}
+
+/// A bar inside a cell would end it.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+#[test]
 fn every_field_stands_in_the_documentation_with_its_class() {
     let rows: Vec<_> = class::leaves().iter().map(|(path, class)| format!("| `{path}` | {} |", class.map_or("", Class::word))).collect();
     table("docs/fields.md", "| field | class |", &rows);
