@@ -89,9 +89,8 @@ impl Meaning for CliError {
             Self::Names(..) => Code::NAMES_DIFFER,
             Self::Checked(_) => Code::INVALID_SPEC,
             Self::NotFormatted(_) => Code::NOT_FORMATTED,
-            Self::Unwritable(..) => Code::OUTPUT_FAILED,
             Self::Yaml(_) => Code::INTERNAL,
-            Self::Output(_) => Code::OUTPUT_FAILED,
+            Self::Output(_) | Self::Unwritable(..) => Code::OUTPUT_FAILED,
         }
     }
 

@@ -4,7 +4,7 @@
 //! May not: judge either by itself; `api` and `lang` do.
 
 use crate::api::manifest::Problem;
-use crate::api::pipeline::{KinesisDestination, StreamPipelineSpec};
+use crate::api::pipeline::{KinesisDestination, KinesisStream, StreamPipelineSpec};
 use crate::lang::checked::{Checked, StreamKind};
 use crate::lang::types::Type;
 
@@ -29,8 +29,8 @@ pub(super) fn problems(spec: &StreamPipelineSpec, root: &Checked) -> Vec<Problem
     found
 }
 
-fn problem(path: String, message: String) -> Option<Problem> {
-    Some(Problem { path, message })
+fn problem(path: String, message: String) -> Problem {
+    Problem { path, message }
 }
 
 /// The declared names of some kinds, for a message.
@@ -42,16 +42,16 @@ fn declared(root: &Checked, kinds: &[StreamKind]) -> String {
 fn out_stream(root: &Checked, path: String, name: &str) -> Option<Problem> {
     match root.find(name) {
         Some((_, stream)) if stream.kind == StreamKind::Out => None,
-        Some(_) => problem(path, format!("{name} is no out stream of the root: declare it with out to let it leave")),
-        None => problem(path, format!("{name} is no out stream of the root: {}", declared(root, &[StreamKind::Out]))),
+        Some(_) => Some(problem(path, format!("{name} is no out stream of the root: declare it with out to let it leave"))),
+        None => Some(problem(path, format!("{name} is no out stream of the root: {}", declared(root, &[StreamKind::Out])))),
     }
 }
 
 fn emit_when(root: &Checked, path: String, name: &str) -> Option<Problem> {
     match root.find(name) {
         Some((_, stream)) if matches!(stream.ty, Type::Bool | Type::Any) => None,
-        Some((_, stream)) => problem(path, format!("{name} is {}, and a condition must be Bool", stream.ty)),
-        None => problem(path, format!("{name} is no stream of the root: {}", declared(root, &[StreamKind::Out, StreamKind::Aux]))),
+        Some((_, stream)) => Some(problem(path, format!("{name} is {}, and a condition must be Bool", stream.ty))),
+        None => Some(problem(path, format!("{name} is no stream of the root: {}", declared(root, &[StreamKind::Out, StreamKind::Aux])))),
     }
 }
 
@@ -60,21 +60,21 @@ fn partition_key(root: &Checked, path: String, kinesis: &KinesisDestination) -> 
     if root.find(name).is_some() {
         return None;
     }
-    problem(path, format!("{name} is no stream of the root: {}", declared(root, &[StreamKind::Out, StreamKind::Aux])))
+    Some(problem(path, format!("{name} is no stream of the root: {}", declared(root, &[StreamKind::Out, StreamKind::Aux]))))
 }
 
 /// Each binding names an input of the root, and of several streams one that is read.
 fn bindings(spec: &StreamPipelineSpec, root: &Checked) -> Vec<Problem> {
-    let streams: Vec<_> = spec.source.kinesis.iter().flatten().map(|stream| stream.name()).collect();
+    let streams: Vec<_> = spec.source.kinesis.iter().flatten().map(KinesisStream::name).collect();
     let mut found = Vec::new();
     for (name, at) in spec.root.inputs.iter().flatten() {
         let path = format!("spec.root.inputs.{name}");
         if !root.find(name).is_some_and(|(_, stream)| stream.kind == StreamKind::In) {
-            found.extend(problem(path.clone(), format!("{name} is no input of the root: {}", declared(root, &[StreamKind::In]))));
+            found.push(problem(path.clone(), format!("{name} is no input of the root: {}", declared(root, &[StreamKind::In]))));
         }
         let prefix = at.split_once(':').map(|(prefix, _)| prefix).filter(|prefix| !prefix.contains(['/', '@']));
         if let Some(prefix) = prefix.filter(|prefix| !streams.contains(prefix)) {
-            found.extend(problem(path, format!("{prefix} is no stream of spec.source.kinesis; there is {}", streams.join(", "))));
+            found.push(problem(path, format!("{prefix} is no stream of spec.source.kinesis; there is {}", streams.join(", "))));
         }
     }
     found

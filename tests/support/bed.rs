@@ -97,8 +97,17 @@ fn install_definitions(place: &Place) {
         let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
         let applied = place.kubectl(&["apply", "-f", &crds.to_string_lossy()], "");
         assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
-        let waited = place.kubectl(&["wait", "--for=condition=Established", "--timeout=30s", "-f", &crds.to_string_lossy()], "");
-        assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+        // A definition that nobody has looked at yet has no conditions, which `kubectl wait` takes for an error.
+        let begun = Instant::now();
+        let arguments = ["wait", "--for=condition=Established", "--timeout=30s", "-f", &crds.to_string_lossy()];
+        loop {
+            let waited = place.kubectl(&arguments, "");
+            if waited.status.success() {
+                break;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{}", String::from_utf8_lossy(&waited.stderr));
+            std::thread::sleep(Duration::from_millis(100));
+        }
     });
     installed.join().unwrap();
 }
