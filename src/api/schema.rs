@@ -324,6 +324,11 @@ fn tidy(node: &mut Map<String, Value>) {
     if node.get("default") == Some(&Value::Null) {
         node.remove("default");
     }
+    // Kubernetes 1.33 takes larger numbers all the same, and our types could not read what it then holds.
+    if node.get("format").and_then(Value::as_str) == Some("int32") {
+        node.entry("minimum").or_insert_with(|| json!(i32::MIN));
+        node.entry("maximum").or_insert_with(|| json!(i32::MAX));
+    }
     if node.contains_key(PRESERVE) && node.get("x-kubernetes-int-or-string").is_some() {
         node.remove("type");
     }
