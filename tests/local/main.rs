@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::string_slice,
     clippy::unwrap_used,
     reason = "a test fails loudly; that is how it reports"
@@ -14,6 +15,7 @@ mod coverage;
 mod crds;
 mod digests;
 mod docs;
+mod flow;
 mod house;
 mod manifests;
 #[path = "../support/table.rs"]

@@ -1,0 +1,10 @@
+//! Tests of the dataflow room from outside: golden vectors, the reference interpreter, properties, scenarios.
+
+mod bed;
+mod programs;
+mod properties;
+mod reference;
+mod rules;
+mod scenarios;
+mod transfers;
+mod vectors;
