@@ -30,7 +30,17 @@ fn tick(plan: &Plan, monitor: &mut Monitor, scratch: &mut Scratch, (time, row): 
 
 fn config() -> ProptestConfig {
     let cases = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300);
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 4_000, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases,
+        rng_seed: std::env::var("SEED")
+            .ok()
+            .and_then(|seed| seed.parse().ok())
+            .map_or(proptest::test_runner::RngSeed::Random, proptest::test_runner::RngSeed::Fixed),
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        max_global_rejects: 1_000_000,
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {

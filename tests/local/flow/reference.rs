@@ -192,6 +192,10 @@ impl Block {
     #[allow(clippy::too_many_lines, reason = "one row of the table after another")]
     fn node(&mut self, id: NodeId, node: &Node, world: &World<'_>) -> Evaluated {
         let now = self.past.len();
+        if !matches!(node.op, Op::Delay { ticks: 1.., .. }) {
+            // All operands are evaluated in every tick, whatever becomes of them.
+            node.op.operands().into_iter().try_for_each(|operand| self.raw(operand, world).map(|_| ()))?;
+        }
         Ok(match &node.op {
             Op::Stream(stream) => world.streams[stream.0 as usize].clone(),
             Op::Hold(a) => self.hat(*a, world)?,

@@ -134,6 +134,12 @@ fn what_can_go_missing_again_is_held() {
         &json!([{"l": [4], "i": 0}, {"i": 1}, {"d": 7}]),
         &json!([4, 4, 7]),
     );
+    // A failure that was dropped is not held: the `if` that dropped it is NoVal next, and was a value.
+    shows(
+        "in u\nin c: Bool\nout y: Any = update(\"x\", if c then u else \"\")",
+        &json!([{"u": 0, "c": false}, {}, {"u": "a"}]),
+        &json!(["", "", ""]),
+    );
     // Deferred ends what `init` stands in for.
     shows("in x: Int\nin t: Int\nout y: Int = init(latch(x[9], t), 5)", &json!([{}, {"x": 1, "t": 1}, {}]), &json!([5, "?", "-"]));
     // A failure that is chosen is taken, whether the other branch is there or not.
