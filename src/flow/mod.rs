@@ -1,10 +1,16 @@
-//! What passes between the parts: ids, epochs, digests.
+//! What passes between the parts: ids, epochs, digests, pages of records, lanes.
 //!
-//! Owns: the words that more than one part uses, as types that cannot be mixed up.
+//! Owns: the words that more than one part uses, as types that cannot be mixed up; the seam between sources and loops.
 //! May not: hold behaviour, do I/O, or know any part above it.
 
 mod digest;
 mod epoch;
+mod ids;
+mod lane;
+mod page;
 
 pub use digest::{Digest, DigestError};
 pub use epoch::{RootEpoch, SplitEpoch};
+pub use ids::{Admission, CaptureId, LaneId, Ordinal, SplitId};
+pub use lane::{ErrorClass, Lane, LaneItem, SourceError};
+pub use page::{Batch, Page, Record};
