@@ -31,15 +31,11 @@ pub enum Retry {
     Fenced,
 }
 
-/// A stable code, `MR` and four digits, listed in `docs/errors.md`. Codes are never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Code(u16);
-
-/// One line of the list of codes.
+/// One line of a list of codes.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct Entry<C> {
     /// The code.
-    pub code: Code,
+    pub code: C,
     /// The reason that a condition or Event carries, in `PascalCase`.
     pub reason: &'static str,
     /// Who can mend it.
@@ -50,17 +46,78 @@ pub struct Entry {
     pub mend: &'static str,
 }
 
+/// Makes a list of codes: the type `Code` with a constant for each line, and `CODES`. A line that does not say whose the
+/// error is means the user's. Numbers must rise, or it does not compile.
 macro_rules! codes {
-    ($($name:ident = $number:literal, $reason:literal, $whose:ident, $meaning:literal, $mend:literal;)*) => {
+    (@whose) => { $crate::error::Whose::User };
+    (@whose $whose:ident) => { $crate::error::Whose::$whose };
+    ($($name:ident = $number:literal, $reason:literal, $($whose:ident,)? $meaning:literal, $mend:literal;)*) => {
+        /// A stable code, `MR` and four digits. Codes are never reused.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct Code(u16);
+
+        /// Every code there is, rising. The tables in `docs/` are checked against it.
+        pub const CODES: &[$crate::error::Entry<Code>] = &[$($crate::error::Entry {
+            code: Code::$name,
+            reason: $reason,
+            whose: $crate::error::codes!(@whose $($whose)?),
+            meaning: $meaning,
+            mend: $mend,
+        },)*];
+
+        const _: () = assert!($crate::error::rise(&[$($number),*]), "codes rise");
+
         impl Code {
             $(#[doc = $meaning] pub const $name: Self = Self($number);)*
+
+            /// The line of the list that explains this code.
+            #[must_use]
+            pub fn entry(self) -> Option<&'static $crate::error::Entry<Self>> {
+                CODES.iter().find(|entry| entry.code == self)
+            }
+
+            /// The code with this number.
+            #[must_use]
+            pub fn of(number: u16) -> Option<Self> {
+                CODES.iter().map(|entry| entry.code).find(|code| code.0 == number)
+            }
+
+            /// The number in it.
+            #[must_use]
+            pub const fn number(self) -> u16 {
+                self.0
+            }
         }
 
-        /// Every code there is, rising. `docs/errors.md` is checked against it.
-        pub const CODES: &[Entry] = &[
-            $(Entry { code: Code::$name, reason: $reason, whose: Whose::$whose, meaning: $meaning, mend: $mend },)*
-        ];
+        impl std::fmt::Display for Code {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "MR{:04}", self.0)
+            }
+        }
+
+        #[cfg(test)]
+        #[test]
+        fn no_reason_of_a_code_stands_twice() {
+            let mut reasons: Vec<_> = CODES.iter().map(|entry| entry.reason).collect();
+            reasons.sort_unstable();
+            assert!(reasons.is_sorted_by(|one, next| one < next), "{reasons:?}");
+        }
     };
+}
+
+pub(crate) use codes;
+
+/// Whether each number is above the one before.
+pub(crate) const fn rise(mut numbers: &[u16]) -> bool {
+    while let [one, rest @ ..] = numbers {
+        if let [next, ..] = rest
+            && *one >= *next
+        {
+            return false;
+        }
+        numbers = rest;
+    }
+    true
 }
 
 codes! {
@@ -77,20 +134,6 @@ codes! {
     ROOT_INVALID = 11, "RootInvalid", User, "A root does not parse or check; its message names codes of its own (docs/program-errors.md), with line and column.", "Mend each place that is underlined, by its hint.";
     NAMES_DIFFER = 12, "NamesDiffer", User, "A manifest names a stream or an input that its root does not have.", "Use a name that the root declares, or declare it there.";
     NOT_FORMATTED = 13, "NotFormatted", User, "A root is not laid out as `millrace fmt` lays it out.", "Run `millrace fmt` on it.";
-}
-
-impl Code {
-    /// The line of the list that explains this code.
-    #[must_use]
-    pub fn entry(self) -> Option<&'static Entry> {
-        CODES.iter().find(|entry| entry.code == self)
-    }
-}
-
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MR{:04}", self.0)
-    }
 }
 
 /// What an error means. Every module's error type implements it.
@@ -147,7 +190,7 @@ impl From<Exit> for std::process::ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use super::{CODES, Code, Exit, Meaning, Retry, Whose};
+    use super::{Code, Exit, Meaning, Retry, Whose, rise};
     use std::time::Duration;
 
     #[derive(Debug, thiserror::Error)]
@@ -165,11 +208,9 @@ mod tests {
     }
 
     #[test]
-    fn codes_rise_and_no_reason_stands_twice() {
-        assert!(CODES.is_sorted_by(|one, next| one.code < next.code));
-        let mut reasons: Vec<_> = CODES.iter().map(|entry| entry.reason).collect();
-        reasons.sort_unstable();
-        assert!(reasons.is_sorted_by(|one, next| one < next));
+    fn a_list_that_does_not_rise_is_seen() {
+        assert!(rise(&[]) && rise(&[1]) && rise(&[1, 2, 9]));
+        assert!(!rise(&[1, 1]) && !rise(&[1, 3, 2]));
     }
 
     #[test]
