@@ -134,6 +134,10 @@ codes! {
     ROOT_INVALID = 11, "RootInvalid", User, "A root does not parse or check; its message names codes of its own (docs/program-errors.md), with line and column.", "Mend each place that is underlined, by its hint.";
     NAMES_DIFFER = 12, "NamesDiffer", User, "A manifest names a stream or an input that its root does not have.", "Use a name that the root declares, or declare it there.";
     NOT_FORMATTED = 13, "NotFormatted", User, "A root is not laid out as `millrace fmt` lays it out.", "Run `millrace fmt` on it.";
+    UNSUPPORTED = 14, "Unsupported", User, "A manifest asks for something that this version does not do, or not on this machine.", "Do what the message names instead.";
+    TICK_FAILED = 301, "TickFailed", User, "A tick failed, and the policy for that is `Stop`: the message names the record, the stream and the operator's place.", "Guard the operation in the root (`docs/language.md`, Failure), or set `failure.onTickError: DeadLetterKey`.";
+    DRAIN_INCOMPLETE = 302, "DrainIncomplete", External, "Rows could not be delivered by the deadline; what they came from stays uncommitted.", "See what the outputs say; raise `worker.drainTimeout` if they are merely slow.";
+    READER_GONE = 303, "ReaderGone", External, "The program that reads the output has ended.", "Nothing, if it has seen enough.";
 }
 
 /// What an error means. Every module's error type implements it.

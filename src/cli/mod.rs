@@ -29,7 +29,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 something failed that is not you
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs a pipeline on this machine, without a cluster. (This version checks it and goes no further.)
+    /// Runs a pipeline on this machine, without a cluster.
     Run(run::Arguments),
     /// Checks roots and pipelines, and says all that is wrong with them.
     Check(check::Arguments),
@@ -58,6 +58,9 @@ enum CliError {
     /// Names in a manifest mean nothing in its root.
     #[error("{}", findings(.0, .1))]
     Names(PathBuf, Vec<Problem>),
+    /// A pipeline does not run, or not to its end. With it, the text of its root.
+    #[error("{}", run::told(.0, .1, .2))]
+    Local(PathBuf, Box<str>, Box<crate::worker::LocalError>),
     /// Files did not pass; their findings have been printed.
     #[error("{0} of the files are not valid")]
     Checked(usize),
@@ -85,6 +88,7 @@ impl Meaning for CliError {
             Self::Manifest(_, error) => error.code(),
             Self::Revision(_, error) => error.code(),
             Self::Root(..) => Code::ROOT_INVALID,
+            Self::Local(_, _, error) => error.code(),
             Self::Names(..) => Code::NAMES_DIFFER,
             Self::Checked(_) => Code::INVALID_SPEC,
             Self::NotFormatted(_) => Code::NOT_FORMATTED,
@@ -97,6 +101,7 @@ impl Meaning for CliError {
         match self {
             // A wrong path is a wrong command line: a script can tell it from an invalid pipeline.
             Self::Unreadable(..) => Exit::Usage,
+            Self::Local(_, _, error) => run::exit(error),
             Self::Output(_) | Self::Yaml(_) | Self::Unwritable(..) => Exit::Fault,
             Self::Manifest(..) | Self::Revision(..) | Self::Root(..) | Self::Names(..) | Self::Checked(_) | Self::NotFormatted(_) => {
                 Exit::Invalid
@@ -112,9 +117,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
-    let mut out = std::io::stdout().lock();
+    // Not locked: a pipeline that runs writes its rows there from another thread.
+    let mut out = std::io::stdout();
     let done = match arguments.command {
-        Command::Run(arguments) => run::run(&arguments, &mut out),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments, &mut out),
         Command::Fmt(arguments) => fmt::run(&arguments, &mut out),
         Command::Crd(arguments) => crd::run(&arguments, &mut out),
@@ -122,6 +128,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done.and_then(|()| out.flush().map_err(CliError::from)) {
         Ok(()) => Exit::Ok.into(),
         // A reader that has seen enough, such as head, is no failure.
+        Err(CliError::Local(_, _, error)) if error.code() == Code::READER_GONE => Exit::Ok.into(),
         Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Ok.into(),
         Err(error) => report(&error).into(),
     }

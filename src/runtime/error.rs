@@ -92,7 +92,7 @@ const _: () = assert!(size_of::<RuntimeError>() <= 128);
 impl Meaning for RuntimeError {
     fn code(&self) -> Code {
         match self {
-            Self::Record { .. } => Code::RECORD_UNDECODABLE,
+            Self::Record { error, .. } => error.code(),
             Self::Tick { .. } => Code::TICK_FAILED,
             Self::State(_) => Code::INTERNAL,
             Self::Source(error) => error.code(),

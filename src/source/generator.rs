@@ -231,7 +231,7 @@ mod tests {
         }
         assert!(differ > 90);
         // What a seed makes outlives versions.
-        assert_eq!(one.record(1, 0).0.to_string(), r#"{"device":{"id":"key-00"},"temp":0.0}"#);
+        assert_eq!(one.record(1, 0).0.to_string(), r#"{"device":{"id":"key-02"},"temp":16.36}"#);
     }
 
     #[test]

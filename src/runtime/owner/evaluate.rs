@@ -166,7 +166,7 @@ fn undecodable(
     if policies.undecodable == UndecodablePolicy::Fail {
         return Err(RuntimeError::Record { name: Box::new(dead_letter::name(record)), error: Box::new(error) });
     }
-    counts.too_far_ahead = counts.too_far_ahead.saturating_add(u64::from(error.is_too_far_ahead()));
+    counts.too_far_ahead = counts.too_far_ahead.saturating_add(u64::from(matches!(error, DecodeError::Lead(_))));
     match policies.dead_letters.filter(|_| policies.undecodable == UndecodablePolicy::DeadLetter) {
         None => counts.skipped = counts.skipped.saturating_add(1),
         Some(destination) => {

@@ -32,7 +32,7 @@ impl Keys {
                 (&mut keyed.monitor, false)
             }
             EntryRef::Vacant(place) => {
-                let keyed = place.insert(Keyed { monitor: Monitor::new(plan), last_arrival: arrival });
+                let keyed = place.insert_with_key(key.into(), Keyed { monitor: Monitor::new(plan), last_arrival: arrival });
                 (&mut keyed.monitor, true)
             }
         }

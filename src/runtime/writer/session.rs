@@ -197,16 +197,15 @@ impl OutputWriter for Session {
         }))
     }
 
-    fn close(self: Box<Self>, by: Deadline) -> Answer<'static, CloseReport> {
+    fn close(mut self: Box<Self>, by: Deadline) -> Answer<'static, CloseReport> {
         Box::pin(async move {
-            let Self { shared, natives, .. } = *self;
-            shared.begin_close(by);
-            for (at, native) in natives.into_iter().enumerate() {
-                if let Some(mut native) = native {
-                    shared.closed(at, native.close());
+            self.shared.begin_close(by);
+            for (at, native) in self.natives.iter_mut().enumerate() {
+                if let Some(native) = native {
+                    self.shared.closed(at, native.close());
                 }
             }
-            poll_fn(|cx| shared.state.lock().poll_closed(cx)).await
+            poll_fn(|cx| self.shared.state.lock().poll_closed(cx)).await
         })
     }
 }
