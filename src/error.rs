@@ -77,6 +77,10 @@ codes! {
     ROOT_INVALID = 11, "RootInvalid", User, "A root does not parse or check; its message names codes of its own (docs/program-errors.md), with line and column.", "Mend each place that is underlined, by its hint.";
     NAMES_DIFFER = 12, "NamesDiffer", User, "A manifest names a stream or an input that its root does not have.", "Use a name that the root declares, or declare it there.";
     NOT_FORMATTED = 13, "NotFormatted", User, "A root is not laid out as `millrace fmt` lays it out.", "Run `millrace fmt` on it.";
+    STORE_UNREACHABLE = 40, "StoreUnreachable", External, "The store of coordination does not answer.", "Check the store and the network; work goes on by itself once it answers.";
+    STORE_REFUSED = 41, "StoreRefused", External, "The store of coordination refuses a call that repeating will not help.", "Mend what the message names: a permission, a size, a definition that is not installed.";
+    SUPERSEDED = 42, "Superseded", External, "Another process has taken this worker's name.", "Nothing, if it was restarted; else see that no two processes run under one name.";
+    POSITION_WENT_BACK = 43, "PositionWentBack", Internal, "A source gave a position that is not the one it was asked for.", "Please report it, with what the message says.";
 }
 
 impl Code {

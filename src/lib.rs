@@ -4,6 +4,7 @@
 
 pub mod api;
 pub mod cli;
+pub mod coordination;
 pub mod dataflow;
 pub mod env;
 pub mod error;
