@@ -5,6 +5,7 @@
 pub mod api;
 pub mod cli;
 pub mod codec;
+pub mod coordination;
 pub mod dataflow;
 pub mod env;
 pub mod error;
@@ -14,4 +15,5 @@ pub mod program;
 pub mod runtime;
 pub mod sink;
 pub mod source;
+pub mod state;
 pub mod worker;

@@ -11,6 +11,7 @@
 )]
 
 mod cli;
+mod coordination;
 mod coverage;
 mod crds;
 mod digests;

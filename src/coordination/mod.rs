@@ -1,0 +1,8 @@
+//! Who reads which split: records, their store, the claim protocol, assignment, liveness, and the driver over them.
+//!
+//! Owns: the split, worker, leader and plan records and the ledger; the ownership protocol (I6–I16); the driver's order of
+//! events; the traits that sources and stores implement.
+//! May not: read records of the stream, know Kinesis or a sink; know a store's service outside the corner that is its own.
+
+pub mod records;
+pub mod store;
