@@ -134,34 +134,17 @@ codes! {
     ROOT_INVALID = 11, "RootInvalid", User, "A root does not parse or check; its message names codes of its own (docs/program-errors.md), with line and column.", "Mend each place that is underlined, by its hint.";
     NAMES_DIFFER = 12, "NamesDiffer", User, "A manifest names a stream or an input that its root does not have.", "Use a name that the root declares, or declare it there.";
     NOT_FORMATTED = 13, "NotFormatted", User, "A root is not laid out as `millrace fmt` lays it out.", "Run `millrace fmt` on it.";
-<<<<<<< HEAD
     UNSUPPORTED = 14, "Unsupported", User, "A manifest asks for something that this version does not do, or not on this machine.", "Do what the message names instead.";
+    STORE_UNREACHABLE = 40, "StoreUnreachable", External, "The store of coordination does not answer.", "Check the store and the network; work goes on by itself once it answers.";
+    STORE_REFUSED = 41, "StoreRefused", External, "The store of coordination refuses a call that repeating will not help.", "Mend what the message names: a permission, a size, a definition that is not installed.";
+    SUPERSEDED = 42, "Superseded", External, "Another process has taken this worker's name.", "Nothing, if it was restarted; else see that no two processes run under one name.";
+    POSITION_WENT_BACK = 43, "PositionWentBack", Internal, "A source gave a position that is not the one it was asked for.", "Please report it, with what the message says.";
     TICK_FAILED = 301, "TickFailed", User, "A tick failed, and the policy for that is `Stop`: the message names the record, the stream and the operator's place.", "Guard the operation in the root (`docs/language.md`, Failure), or set `failure.onTickError: DeadLetterKey`.";
     DRAIN_INCOMPLETE = 302, "DrainIncomplete", External, "Rows could not be delivered by the deadline; what they came from stays uncommitted.", "See what the outputs say; raise `worker.drainTimeout` if they are merely slow.";
     READER_GONE = 303, "ReaderGone", External, "The program that reads the output has ended.", "Nothing, if it has seen enough.";
     STATE_STORE_REQUIRED = 304, "StateStoreRequired", User, "The state of a split no longer fits into its ledger entry (64 KiB), and the pipeline has no state store.", "Keep less state: shorter windows, fewer keys, or `state.ttl`.";
     STATE_UNREADABLE = 305, "StateUnreadable", External, "Stored state of a split is missing, damaged, or of a form that this version does not know.", "Restore the object that the message names, or run the version that wrote it.";
     ROOT_MISSING = 306, "RootMissing", External, "State was made under a revision that is not stored any more.", "Restore the revision's `ConfigMap` from a backup.";
-=======
-    STORE_UNREACHABLE = 40, "StoreUnreachable", External, "The store of coordination does not answer.", "Check the store and the network; work goes on by itself once it answers.";
-    STORE_REFUSED = 41, "StoreRefused", External, "The store of coordination refuses a call that repeating will not help.", "Mend what the message names: a permission, a size, a definition that is not installed.";
-    SUPERSEDED = 42, "Superseded", External, "Another process has taken this worker's name.", "Nothing, if it was restarted; else see that no two processes run under one name.";
-    POSITION_WENT_BACK = 43, "PositionWentBack", Internal, "A source gave a position that is not the one it was asked for.", "Please report it, with what the message says.";
-}
-
-impl Code {
-    /// The line of the list that explains this code.
-    #[must_use]
-    pub fn entry(self) -> Option<&'static Entry> {
-        CODES.iter().find(|entry| entry.code == self)
-    }
-}
-
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MR{:04}", self.0)
-    }
->>>>>>> w-coord
 }
 
 /// What an error means. Every module's error type implements it.
