@@ -5,7 +5,7 @@ use crate::api::revision;
 use crate::codec::{self, BindingError, Bindings, Decoder, Encoder, KeyRule, Limits};
 use crate::dataflow::Plan;
 use crate::error::{Code, Meaning};
-use crate::flow::{Digest, RootEpoch};
+use crate::flow::RootRef;
 use crate::lang::checked::StreamKind;
 use crate::program::Loaded;
 use crate::runtime;
@@ -47,24 +47,20 @@ impl Meaning for AssembleError {
 pub fn assemble(
     loaded: Loaded,
     program: &revision::Program,
-    epoch: RootEpoch,
-    digest: Digest,
+    root: RootRef,
 ) -> Result<runtime::Program, AssembleError> {
     let decoder = Decoder::new(&loaded.root, &bindings(program))?;
     let outputs = program.outputs.iter().map(|output| assembled(output, &loaded.plan)).collect::<Result<Vec<_>, _>>()?;
     let policies = policies(program, outputs.len());
-    Ok(runtime::Program { epoch, digest, text: program.root.text.as_str().into(), plan: loaded.plan, decoder, outputs, policies })
+    let (text, key) = (program.root.text.as_str().into(), key(program));
+    Ok(runtime::Program { root, text, plan: Arc::new(loaded.plan), decoder, key, outputs, policies })
 }
 
 fn bindings(program: &revision::Program) -> Bindings<'_> {
-    let key_by = program.key_by.clone().unwrap_or_default();
     let compression = program.format.as_ref().and_then(|format| format.compression).unwrap_or_default();
     Bindings {
         inputs: &program.root.inputs,
-        key: match (key_by.r#type, key_by.field) {
-            (KeyType::Field, Some(field)) => KeyRule::Field(field),
-            _ => KeyRule::PartitionKey,
-        },
+        key: key(program),
         time: program.root.time.as_deref(),
         max_lead: program.root.max_lead.as_ref().map_or(MAX_LEAD, crate::api::scalar::Duration::micros),
         compression: match compression {
@@ -73,6 +69,14 @@ fn bindings(program: &revision::Program) -> Bindings<'_> {
         },
         streams: program.streams.iter().map(|stream| stream.name.clone()).collect(),
         limits: Limits::default(),
+    }
+}
+
+fn key(program: &revision::Program) -> KeyRule {
+    let key_by = program.key_by.clone().unwrap_or_default();
+    match (key_by.r#type, key_by.field) {
+        (KeyType::Field, Some(field)) => KeyRule::Field(field),
+        _ => KeyRule::PartitionKey,
     }
 }
 

@@ -9,15 +9,16 @@ use crate::api::pipeline::StreamPipelineSpec;
 use crate::api::revision::{Program, Revision, RevisionError};
 use crate::env::{Env, first_of};
 use crate::error::{Code, Meaning, Retry};
-use crate::flow::{Deadline, Lane, LaneId, RootEpoch, SourceError, SplitEpoch, SplitId};
+use crate::flow::{Barrier, Deadline, Gain, Lane, LaneId, RootEpoch, RootRef, SourceError, SplitEpoch, SplitId};
 use crate::lang::types::Type;
 use crate::program::Loaded;
-use crate::runtime::{Counts, Ending, FromLoop, Gain, Loop, OutputError, RuntimeError, Settings, ToLoop, Totals, Wires};
+use crate::runtime::{Added, Counts, Ending, FromLoop, Loop, OutputError, RuntimeError, Settings, ToLoop, Totals, Wires};
 use crate::source::generator::{Kind, Recipe};
 use crate::source::{QueueLimits, file, generator};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
@@ -119,7 +120,7 @@ impl Local {
         let revision = Program::of(spec, None)?;
         let digest = Revision::of(&revision)?.digest();
         let splits = splits(spec, &loaded, folder, input)?;
-        let program = Arc::new(assemble(loaded, &revision, RootEpoch::new(1), digest)?);
+        let program = Arc::new(assemble(loaded, &revision, RootRef { epoch: RootEpoch::new(1), digest })?);
         let drain = spec.worker.as_ref().and_then(|worker| worker.drain_timeout.as_ref());
         let drain = drain.and_then(|drain| u64::try_from(drain.micros()).ok()).map_or(DRAIN, Duration::from_micros);
         Ok(Self { env: env.clone(), program, revision, splits, drain, totals: Arc::default() })
@@ -148,7 +149,7 @@ impl Local {
         let wires = Wires { mailbox, answers, totals: self.totals() };
         let owner = Loop::new(&self.env, Arc::clone(&self.program), session, settings, wires);
         self.env.tasks().thread("owner loop", Box::pin(owner.run()));
-        let mut control = Control { to_loop, opener: Opener::new(&self.env, &self.splits, stop.clone()), splits: self.splits, open: 0 };
+        let mut control = Control { to_loop, opener: Opener::new(&self.env, &self.splits, self.program.root, stop.clone()), splits: self.splits, open: 0 };
         control.open_more().await;
         let mut stopping = *stop.borrow();
         loop {
@@ -163,8 +164,8 @@ impl Local {
             };
             match first_of(from_loop.recv(), stopped).await {
                 None => stopping = true,
-                Some(Some(FromLoop::End(_))) => control.ended().await,
-                Some(Some(FromLoop::Watermark(..))) => {}
+                Some(Some(FromLoop::End(lane))) => control.ended(lane).await,
+                Some(Some(FromLoop::Watermark(..) | FromLoop::Captured(_) | FromLoop::Applied(_))) => {}
                 Some(Some(FromLoop::Ended(ending))) => return outcome(*ending),
                 Some(None) => return Err(LocalError::LoopGone),
             }
@@ -201,13 +202,17 @@ impl Control {
         {
             self.open = self.open.saturating_add(1);
             let gain = self.opener.open(split);
-            // The mailbox has room for all lanes; a loop that is gone is found by its answer.
-            drop(self.to_loop.send(ToLoop::Add(gain)).await);
+            let added = Added { gain, keys: Vec::new(), inherited: false };
+            // A loop that is gone is found by its answer.
+            drop(self.to_loop.send(ToLoop::Add(Box::new(added))).await);
         }
     }
 
-    async fn ended(&mut self) {
+    async fn ended(&mut self, lane: LaneId) {
         self.open = self.open.saturating_sub(1);
+        // Nobody waits for it: its rows are submitted, and its keys are of no use any more.
+        let (barrier, _over) = Barrier::new(Waker::noop().clone());
+        drop(self.to_loop.send(ToLoop::Drop(vec![lane], barrier)).await);
         self.open_more().await;
     }
 }
@@ -217,13 +222,14 @@ struct Opener {
     limits: QueueLimits,
     stop: watch::Receiver<bool>,
     lane: LaneId,
+    root: RootRef,
 }
 
 impl Opener {
-    fn new(env: &Env, splits: &VecDeque<Split>, stop: watch::Receiver<bool>) -> Self {
+    fn new(env: &Env, splits: &VecDeque<Split>, root: RootRef, stop: watch::Receiver<bool>) -> Self {
         let lanes = splits.len().clamp(1, LANES);
         let limits = QueueLimits { bytes: QUEUED.checked_div(lanes).unwrap_or(QUEUED), ..QueueLimits::default() };
-        Self { env: env.clone(), limits, stop, lane: LaneId::default() }
+        Self { env: env.clone(), limits, stop, lane: LaneId::default(), root }
     }
 
     fn open(&mut self, split: Split) -> Gain {
@@ -233,7 +239,7 @@ impl Opener {
             Split::File(split) => (split.id.clone(), Box::new(file::open(&self.env, &split, self.limits, stop))),
             Split::Generator(recipe) => (SplitId::new("generator"), Box::new(generator::open(&self.env, recipe, self.limits, stop))),
         };
-        Gain { lane, id: self.lane, split, epoch: SplitEpoch::new(1) }
+        Gain { lane, id: self.lane, split, epoch: SplitEpoch::new(1), state: Vec::new(), root: self.root }
     }
 }
 

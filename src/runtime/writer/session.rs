@@ -272,7 +272,8 @@ impl State {
             undelivered: owner.rows,
             result: owner.error.clone().map_or_else(|| owner.closed.clone().unwrap_or(Ok(())), Err),
         });
-        Poll::Ready(CloseReport { destinations: destinations.collect(), first_error: self.first_error.clone() })
+        let destinations = destinations.collect();
+        Poll::Ready(CloseReport { destinations, durable: self.durable(), first_error: self.first_error.clone() })
     }
 }
 
