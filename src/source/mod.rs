@@ -5,6 +5,8 @@
 
 pub mod file;
 pub mod generator;
+mod places;
 mod queue;
 
+pub use places::{Ended, Places};
 pub use queue::{Closed, Feeder, QueueLane, QueueLimits, queue};
