@@ -139,6 +139,13 @@ codes! {
     STORE_REFUSED = 41, "StoreRefused", External, "The store of coordination refuses a call that repeating will not help.", "Mend what the message names: a permission, a size, a definition that is not installed.";
     SUPERSEDED = 42, "Superseded", External, "Another process has taken this worker's name.", "Nothing, if it was restarted; else see that no two processes run under one name.";
     POSITION_WENT_BACK = 43, "PositionWentBack", Internal, "A source gave a position that is not the one it was asked for.", "Please report it, with what the message says.";
+    PAYLOAD_NOT_JSON = 201, "PayloadNotJson", User, "A record's payload is not one JSON object in UTF-8.", "Mend the producer at the place that the message names; see docs/records.md for what a payload must look like.";
+    PAYLOAD_NOT_UNPACKED = 202, "PayloadNotUnpacked", User, "A record's payload begins like gzip or zstd and cannot be unpacked.", "Mend the producer, or set `source.format.compression: None` if it is not compressed.";
+    PAYLOAD_TOO_LARGE = 203, "PayloadTooLarge", User, "A record, or a value or the key in it, is larger or nested more deeply than is allowed.", "Send less in one record, or raise `root.limits.valueBytes` where the message names it.";
+    VALUE_UNFIT = 204, "ValueUnfit", User, "A field of a record does not have the type that its input declares, or does not fit into it.", "Mend the producer, or declare the input by what it sends.";
+    VALUE_MISSING = 205, "ValueMissing", User, "A record lacks a field that must be there: one of a struct, the key's or the time's.", "Mend the producer, or take the field out of the struct's type, `keyBy` or `root.time`.";
+    TIME_LEADS = 206, "TimeLeads", User, "A record's own time lies further ahead of its arrival than `root.maxLead` allows.", "Set the producer's clock, or raise `root.maxLead`.";
+    BINDING_UNFIT = 207, "BindingUnfit", User, "A binding does not fit the root: it names what is not there, or data that is never of the declared type.", "Change `root.inputs`, `root.time` or `keyBy`, or the type that the root declares.";
     TICK_FAILED = 301, "TickFailed", User, "A tick failed, and the policy for that is `Stop`: the message names the record, the stream and the operator's place.", "Guard the operation in the root (`docs/language.md`, Failure), or set `failure.onTickError: DeadLetterKey`.";
     DRAIN_INCOMPLETE = 302, "DrainIncomplete", External, "Rows could not be delivered by the deadline; what they came from stays uncommitted.", "See what the outputs say; raise `worker.drainTimeout` if they are merely slow.";
     READER_GONE = 303, "ReaderGone", External, "The program that reads the output has ended.", "Nothing, if it has seen enough.";

@@ -184,7 +184,15 @@ mod tests {
         let mut page = Page::new("main".into(), "s".into());
         for _ in 0..records {
             let (stream, shard) = ("", "");
-            page.push(&Record { stream, shard, partition_key: None, sequence_number: "1", sub_sequence: None, arrival: 0, payload: b"12345" });
+            page.push(&Record {
+                stream,
+                shard,
+                partition_key: None,
+                sequence_number: "1",
+                sub_sequence: None,
+                arrival: 0,
+                payload: b"12345",
+            });
         }
         page
     }

@@ -44,11 +44,7 @@ impl Meaning for AssembleError {
 ///
 /// # Errors
 /// Its bindings do not fit its root.
-pub fn assemble(
-    loaded: Loaded,
-    program: &revision::Program,
-    root: RootRef,
-) -> Result<runtime::Program, AssembleError> {
+pub fn assemble(loaded: Loaded, program: &revision::Program, root: RootRef) -> Result<runtime::Program, AssembleError> {
     let decoder = Decoder::new(&loaded.root, &bindings(program))?;
     let outputs = program.outputs.iter().map(|output| assembled(output, &loaded.plan)).collect::<Result<Vec<_>, _>>()?;
     let policies = policies(program, outputs.len());
@@ -88,7 +84,13 @@ fn assembled(output: &Output, plan: &Plan) -> Result<runtime::Output, AssembleEr
     let named = |stream: &str| slot(stream).map(|at| (Arc::<str>::from(stream), at));
     let streams: Vec<(Arc<str>, usize)> = match &output.streams {
         Some(names) => names.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
-        None => plan.streams().iter().enumerate().filter(|(_, stream)| stream.kind == StreamKind::Out).map(|(at, stream)| (Arc::clone(&stream.name), at)).collect(),
+        None => plan
+            .streams()
+            .iter()
+            .enumerate()
+            .filter(|(_, stream)| stream.kind == StreamKind::Out)
+            .map(|(at, stream)| (Arc::clone(&stream.name), at))
+            .collect(),
     };
     Ok(runtime::Output {
         name: output.name.as_str().into(),

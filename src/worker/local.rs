@@ -149,7 +149,12 @@ impl Local {
         let wires = Wires { mailbox, answers, totals: self.totals() };
         let owner = Loop::new(&self.env, Arc::clone(&self.program), session, settings, wires);
         self.env.tasks().thread("owner loop", Box::pin(owner.run()));
-        let mut control = Control { to_loop, opener: Opener::new(&self.env, &self.splits, self.program.root, stop.clone()), splits: self.splits, open: 0 };
+        let mut control = Control {
+            to_loop,
+            opener: Opener::new(&self.env, &self.splits, self.program.root, stop.clone()),
+            splits: self.splits,
+            open: 0,
+        };
         control.open_more().await;
         let mut stopping = *stop.borrow();
         loop {
@@ -236,8 +241,12 @@ impl Opener {
         self.lane = self.lane.next();
         let (stop, places) = (self.stop.clone(), source::Places::new("".into(), Waker::noop().clone()));
         let (split, lane): (SplitId, Box<dyn Lane>) = match split {
-            Split::File(split) => (split.id.clone(), Box::new(file::open(&self.env, &split, file::FilePlace::default(), self.limits, stop, places))),
-            Split::Generator(recipe) => (SplitId::new("generator"), Box::new(generator::open(&self.env, recipe, 0, self.limits, stop, places))),
+            Split::File(split) => {
+                (split.id.clone(), Box::new(file::open(&self.env, &split, file::FilePlace::default(), self.limits, stop, places)))
+            }
+            Split::Generator(recipe) => {
+                (SplitId::new("generator"), Box::new(generator::open(&self.env, recipe, 0, self.limits, stop, places)))
+            }
         };
         Gain { lane, id: self.lane, split, epoch: SplitEpoch::new(1), state: Vec::new(), root: self.root }
     }

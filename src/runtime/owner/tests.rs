@@ -39,7 +39,15 @@ impl Script {
             let sequence_number = (first + at as u64).to_string();
             let (stream, shard, sub_sequence) = ("", "", None);
             let (arrival, payload) = (1_000_000 + i64::try_from(first).unwrap(), payload.as_bytes());
-            page.push(&Record { stream, shard, partition_key: Some(key), sequence_number: &sequence_number, sub_sequence, arrival, payload });
+            page.push(&Record {
+                stream,
+                shard,
+                partition_key: Some(key),
+                sequence_number: &sequence_number,
+                sub_sequence,
+                arrival,
+                payload,
+            });
         }
         self.put(LaneItem::Batch(Batch { records: 0..page.len(), page: Arc::new(page), first: Ordinal::new(first) }));
     }
@@ -98,7 +106,8 @@ fn program(text: &str, epoch: i64, undecodable: UndecodablePolicy, tick: TickPol
         streams: Vec::new(),
         limits: crate::codec::Limits::default(),
     };
-    let streams: Vec<_> = plan.streams().iter().enumerate().skip(plan.inputs()).map(|(at, stream)| (Arc::clone(&stream.name), at)).collect();
+    let streams: Vec<_> =
+        plan.streams().iter().enumerate().skip(plan.inputs()).map(|(at, stream)| (Arc::clone(&stream.name), at)).collect();
     let output = Output {
         name: "rows".into(),
         encoder: Encoder::new(&streams),
@@ -150,7 +159,8 @@ impl Bench {
     }
 
     fn session(world: &Simulation, sink: &Slow, letters: &Slow) -> Session {
-        let targets = vec![("rows".into(), Target::Queued(Box::new(sink.clone()))), ("dead".into(), Target::Queued(Box::new(letters.clone())))];
+        let targets =
+            vec![("rows".into(), Target::Queued(Box::new(sink.clone()))), ("dead".into(), Target::Queued(Box::new(letters.clone())))];
         Session::open(&world.env(), targets, QueueLimits { rows: 2, bytes: 1 << 20 })
     }
 
@@ -399,7 +409,8 @@ fn a_failing_output_ends_the_runtime_with_its_first_error() {
     world.env().tasks().thread("loop", Box::pin(owner.run()));
     let lane = Script::default();
     lane.records(1, &[("a", "{\"x\":1}")]);
-    let gain = Gain { lane: Box::new(lane), id: LANE, split: SplitId::new("s"), epoch: SplitEpoch::new(1), state: Vec::new(), root: root(1) };
+    let gain =
+        Gain { lane: Box::new(lane), id: LANE, split: SplitId::new("s"), epoch: SplitEpoch::new(1), state: Vec::new(), root: root(1) };
     to_loop.try_send(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), inherited: false }))).unwrap();
     world.run(Duration::from_secs(60));
     let Ok(FromLoop::Ended(ending)) = told.try_recv() else { panic!("no watermark may rise") };
