@@ -223,7 +223,7 @@ fn a_watermark_waits_for_its_rows_to_be_durable() {
     assert_eq!(bench.until(90), [] as [&str; 0]);
     assert_eq!(bench.until(150), ["watermark 2"]);
     assert_eq!(bench.until(250), ["watermark 3"], "the row that was left was submitted after its linger");
-    assert_eq!(bench.rows(), r#"{"half":12,"n":1} {"half":6,"n":2} {"half":4,"n":1}"#);
+    assert_eq!(bench.rows(), r#"{"n":1,"half":12} {"n":2,"half":6} {"n":1,"half":4}"#);
     bench.lane.put(LaneItem::End);
     assert_eq!(bench.until(260), ["end"]);
     bench.finish(1_000);
@@ -250,7 +250,7 @@ fn a_full_queue_stops_intake_and_loses_nothing() {
     bench.until(350);
     assert!(bench.totals.read().records == 0, "the batch is not through");
     bench.until(5_000);
-    let expected: Vec<_> = (1..=20).map(|n| format!("{{\"half\":3,\"n\":{n}}}")).collect();
+    let expected: Vec<_> = (1..=20).map(|n| format!("{{\"n\":{n},\"half\":3}}")).collect();
     assert_eq!(bench.rows(), expected.join(" "));
 }
 
@@ -284,10 +284,9 @@ fn a_failing_tick_ends_the_runtime_after_the_rows_before_it() {
     let mut bench = Bench::start(strict(), Some(10));
     bench.lane.records(1, &[("a", "{\"x\":1}"), ("a", "{\"x\":2}"), ("a", "{\"x\":3}"), ("a", "{\"x\":0}"), ("a", "{\"x\":5}")]);
     let told = bench.until(1_000);
-    assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[0], "watermark 3");
     assert!(told[1].starts_with("ended: record 4 of s, key a: `half`: "), "{told:?}");
-    assert_eq!(bench.rows(), r#"{"half":12,"n":1} {"half":6,"n":2} {"half":4,"n":3}"#);
+    assert_eq!(bench.rows(), r#"{"n":1,"half":12} {"n":2,"half":6} {"n":3,"half":4}"#);
 }
 
 #[test]
@@ -296,7 +295,7 @@ fn under_dead_letter_key_other_keys_go_on() {
     let mut bench = Bench::start(lenient, Some(1));
     bench.lane.records(1, &[("a", "{\"x\":0}"), ("b", "{\"x\":1}"), ("a", "{\"x\":1}"), ("b", "{"), ("b", "{\"x\":2}")]);
     assert!(bench.until(100).contains(&"watermark 5".to_owned()));
-    assert_eq!(bench.rows(), r#"{"half":12,"n":1} {"half":6,"n":2}"#);
+    assert_eq!(bench.rows(), r#"{"n":1,"half":12} {"n":2,"half":6}"#);
     let letters: Vec<serde_json::Value> = bench.letters.rows.lock().iter().map(|row| serde_json::from_str(row).unwrap()).collect();
     let seen: Vec<_> = letters.iter().map(|one| (one["cause"].as_str().unwrap(), one["sequenceNumber"].as_str().unwrap())).collect();
     assert_eq!(seen, [("TickFailed", "1"), ("KeyFailed", "3"), ("Undecodable", "4")]);
@@ -320,7 +319,7 @@ fn what_was_read_before_an_input_error_is_delivered() {
     bench.lane.records(1, &[("a", "{\"x\":1}")]);
     bench.lane.put(LaneItem::Failed(SourceError { class: ErrorClass::Fatal, code: Code::INTERNAL, message: "gone".into() }));
     assert_eq!(bench.until(1_000), ["watermark 1", "ended: gone"]);
-    assert_eq!(bench.rows(), r#"{"half":12,"n":1}"#);
+    assert_eq!(bench.rows(), r#"{"n":1,"half":12}"#);
 }
 
 #[test]
@@ -371,10 +370,11 @@ fn an_ending_that_cannot_flush_keeps_its_deadline_and_fails() {
     bench.lane.records(1, &[("a", "{\"x\":1}")]);
     bench.lane.put(LaneItem::End);
     bench.until(50);
+    let begun = bench.world.env().clock().monotonic();
     bench.finish(300);
     let told = bench.until(10_000);
     assert_eq!(told.last().map(String::as_str), Some("ended: output rows: 1 rows were not acknowledged by the deadline"));
-    assert!(bench.world.env().clock().monotonic() >= Duration::from_millis(350));
+    assert_eq!(bench.world.env().clock().monotonic(), begun + Duration::from_millis(300));
 }
 
 #[test]
