@@ -18,5 +18,7 @@ mod docs;
 mod flow;
 mod house;
 mod manifests;
+mod plan;
+mod sessions;
 #[path = "../support/table.rs"]
 mod table;
