@@ -4,6 +4,7 @@
 
 pub mod api;
 pub mod cli;
+pub mod codec;
 pub mod dataflow;
 pub mod env;
 pub mod error;

@@ -20,6 +20,19 @@ pub(super) enum NoDuration {
 
 /// Reads `1h30m`: parts with units that fall, each once.
 pub(super) fn duration(word: &str) -> Result<i64, NoDuration> {
+    i64::try_from(magnitude(word)?).map_err(|_| NoDuration::Range)
+}
+
+/// Reads what [`duration_text`] writes, a sign included, as microseconds. None of what is no Duration, or does not fit.
+#[must_use]
+pub fn duration_of(text: &str) -> Option<i64> {
+    match text.strip_prefix('-') {
+        Some(word) => 0_i64.checked_sub_unsigned(magnitude(word).ok()?),
+        None => duration(text).ok(),
+    }
+}
+
+fn magnitude(word: &str) -> Result<u64, NoDuration> {
     let mut rest = word;
     let mut sum: u64 = 0;
     let mut below = usize::MAX;
@@ -37,7 +50,7 @@ pub(super) fn duration(word: &str) -> Result<i64, NoDuration> {
         sum = number.checked_mul(*size).and_then(|part| sum.checked_add(part)).ok_or(NoDuration::Range)?;
         rest = next;
     }
-    if word.is_empty() { Err(NoDuration::Form) } else { i64::try_from(sum).map_err(|_| NoDuration::Range) }
+    if word.is_empty() { Err(NoDuration::Form) } else { Ok(sum) }
 }
 
 /// Writes microseconds as a Duration literal: `1h30m`, `0s`, `-5ms`.
@@ -113,7 +126,7 @@ fn unicode(rest: &str) -> Option<(char, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NoDuration, duration, duration_text, text};
+    use super::{NoDuration, duration, duration_of, duration_text, text};
 
     #[test]
     fn durations_fall_and_fit() {
@@ -126,8 +139,10 @@ mod tests {
         assert_eq!(duration("999999999999d"), Err(NoDuration::Range));
         for micros in [0, 1, -1, 5_400_000_000, 93_784_005_006, i64::MIN, i64::MAX] {
             let word = duration_text(micros);
-            let read = duration(word.trim_start_matches('-'));
-            assert!(micros == i64::MIN || read == Ok(micros.abs()), "{word}");
+            assert_eq!(duration_of(&word), Some(micros), "{word}");
+        }
+        for word in ["", "-", "--5s", "-5", "- 5s", "9223372036854775808us"] {
+            assert_eq!(duration_of(word), None, "{word}");
         }
     }
 
