@@ -52,6 +52,7 @@ pub struct Fault {
     mend: &'static str,
 }
 
+#[allow(clippy::unnecessary_box_returns, reason = "an error holds its words in a box, so that results stay small")]
 impl Fault {
     /// What is wrong, and how to mend it.
     #[cold]

@@ -3,18 +3,70 @@
 //! Owns: how a record becomes a plan's input row, its key and its time; how values and rows are written.
 //! May not: know sources, sinks or policies; keep anything of a record but buffers.
 //!
-//! [`value`] reads and writes one value.
+//! [`Decoder`] reads records, [`Encoder`] writes rows, [`value`] does both for one value. docs/records.md says to users what
+//! they take and give.
 
+mod decode;
+mod encode;
 mod error;
 mod number;
+mod pointer;
 mod read;
+mod route;
 mod scan;
 mod shapes;
 mod text;
+mod tree;
+mod unpack;
 pub mod value;
+mod walk;
 mod wanted;
 
+pub use decode::{Decoder, Input};
+pub use encode::{Encoder, Metadata};
 pub use error::{BindingError, DecodeError, Fault};
+
+use std::collections::BTreeMap;
+
+/// What keys a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KeyRule {
+    /// Its partition key; a record without one has the empty key.
+    #[default]
+    PartitionKey,
+    /// The field at a JSON pointer.
+    Field(String),
+}
+
+/// Whether payloads are unpacked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// gzip and zstd are told by their first bytes.
+    #[default]
+    Auto,
+    /// They are taken as they are.
+    None,
+}
+
+/// What the inputs of a root, the key and the time are bound to.
+#[derive(Clone, Debug)]
+pub struct Bindings<'a> {
+    /// By input: a JSON pointer or record data, behind a stream's name where only that stream's records have it. An input
+    /// that is not here binds to the field of its name.
+    pub inputs: &'a BTreeMap<String, String>,
+    /// What keys a record.
+    pub key: KeyRule,
+    /// What gives its time, a binding too; none: it is the arrival time.
+    pub time: Option<&'a str>,
+    /// By how many microseconds that time may lead the arrival time.
+    pub max_lead: i64,
+    /// Whether payloads are unpacked.
+    pub compression: Compression,
+    /// The names of the pipeline's streams; none: there is one, `main`.
+    pub streams: Vec<String>,
+    /// Bounds on a record.
+    pub limits: Limits,
+}
 
 /// Bounds on a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

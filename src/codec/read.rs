@@ -42,6 +42,12 @@ const SHORT_TEXT: usize = 14;
 /// What a member that does not fit is charged, for its words are kept until it is known whether it counts.
 const WRONG: usize = 512;
 
+/// The bytes that a text of this length takes, as [`Value::size`] counts them.
+#[inline]
+pub(super) const fn text_size(length: usize) -> usize {
+    size_of::<Value>().saturating_add(if length > SHORT_TEXT { length.saturating_add(TEXT_HEADER) } else { 0 })
+}
+
 impl Scanner<'_, '_> {
     /// The value that begins here, as its type wants it.
     #[inline]
@@ -163,10 +169,7 @@ impl Scanner<'_, '_> {
     /// A text that becomes part of a value.
     #[inline]
     fn kept(&mut self, spelled: Spelled<'_>) -> Result<Text, DecodeError> {
-        let length = self.str(spelled).len();
-        if length > SHORT_TEXT {
-            self.charge(length.saturating_add(TEXT_HEADER))?;
-        }
+        self.charge(text_size(self.str(spelled).len()) - size_of::<Value>())?;
         Ok(Text::new(self.str(spelled)))
     }
 

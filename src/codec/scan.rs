@@ -103,6 +103,16 @@ impl<'a, 't> Scanner<'a, 't> {
         })
     }
 
+    /// Holds that an object begins here, behind blanks.
+    pub(super) fn object(&mut self) -> Result<(), DecodeError> {
+        self.blanks();
+        match self.peek() {
+            Some(b'{') => Ok(()),
+            Some(_) => Err(syntax(format!("the payload begins with `{}`, and not with an object", self.ahead()), SEND_JSON, self.at)),
+            None => Err(syntax("the payload is empty", SEND_JSON, self.at)),
+        }
+    }
+
     /// Holds that nothing follows.
     pub(super) fn end(&mut self) -> Result<(), DecodeError> {
         self.blanks();

@@ -8,15 +8,24 @@ const FREE: value::Limits = value::Limits { value_bytes: 1 << 30 };
 
 /// A type without functions and without `Any`, under which a Time would come back as a Str.
 pub(super) fn ty() -> BoxedStrategy<Type> {
-    let scalar = prop::sample::select(vec![Type::Unit, Type::Bool, Type::Int, Type::Float, Type::Str, Type::Time, Type::Duration]);
-    let nested = |inner: BoxedStrategy<Type>| {
-        let field = ("[a-c]{1,2}|x y|ä\"", inner.clone());
-        let fields = prop::collection::btree_map(field.0, field.1, 0..4);
+    types("[a-c]{1,2}|x y|ä\"", Vec::new(), Just(false).boxed())
+}
+
+/// A type as a root may declare it: with `Any` in it, and structs that admit more.
+pub(super) fn declared() -> BoxedStrategy<Type> {
+    types("[a-c]", vec![Type::Any, Type::Any], any::<bool>().boxed())
+}
+
+fn types(names: &'static str, more: Vec<Type>, open: BoxedStrategy<bool>) -> BoxedStrategy<Type> {
+    let scalars = [Type::Unit, Type::Bool, Type::Int, Type::Float, Type::Str, Type::Time, Type::Duration];
+    let scalar = prop::sample::select([scalars.to_vec(), more].concat());
+    let nested = move |inner: BoxedStrategy<Type>| {
+        let fields = (prop::collection::btree_map(names, inner.clone(), 1..4), open.clone());
         prop_oneof![
             inner.clone().prop_map(Type::list),
             inner.clone().prop_map(Type::map),
             prop::collection::vec(inner, 2..4).prop_map(|items| Type::Tuple(items.into())),
-            fields.prop_map(|fields| Type::structure(fields.into_iter().map(|(name, ty)| (name.into(), ty)).collect(), false)),
+            fields.prop_map(|(fields, open)| Type::structure(fields.into_iter().map(|(name, ty)| (name.into(), ty)).collect(), open)),
         ]
     };
     scalar.prop_recursive(4, 24, 4, move |inner| nested(inner.boxed())).boxed()
