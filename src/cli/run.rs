@@ -7,7 +7,7 @@ use super::{CliError, read};
 use crate::api::manifest;
 use crate::env::{self, Env, first_of};
 use crate::error::{Exit, Meaning};
-use crate::program::{self, ProgramError};
+use crate::program;
 use crate::runtime::{Counts, RuntimeError, Totals};
 use crate::worker::{Local, LocalError, LocalReport, Places};
 use std::future::pending;
@@ -41,10 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         let elsewhere = pipeline.spec.root.config_map_ref.map(|at| at.name).unwrap_or_default();
         return Err(CliError::Revision(file.clone(), crate::api::revision::RevisionError::TextMissing(elsewhere)));
     };
-    let loaded = program::load(&pipeline.spec, text).map_err(|error| match error {
-        ProgramError::Root(errors) => CliError::Root(file.clone(), errors),
-        ProgramError::Names { problems, .. } => CliError::Names(file.clone(), problems),
-    })?;
+    let loaded = program::load(&pipeline.spec, text).map_err(|error| CliError::program(file.clone(), error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
         let env = env::real();

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn millrace(arguments: &[&str]) -> Output {
+pub(crate) fn millrace(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_millrace")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
@@ -96,7 +96,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(status.code(), Some(0));
 }
 
-fn file(folder: &tempfile::TempDir, name: &str, content: &str) -> String {
+pub(crate) fn file(folder: &tempfile::TempDir, name: &str, content: &str) -> String {
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
     path.to_str().unwrap().to_owned()
@@ -179,4 +179,33 @@ fn fmt_lays_a_root_out_in_place_once() {
     assert_eq!(millrace(&["fmt", &broken]).status.code(), Some(3));
     assert_eq!(std::fs::read_to_string(&broken).unwrap(), "out b = (");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside them");
+}
+
+#[test]
+fn every_shell_can_complete_every_command() {
+    let commands: Vec<_> = text(&millrace(&["--help"]).stdout)
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .map_while(|line| line.split_whitespace().next().map(str::to_owned))
+        .collect();
+    assert!(commands.len() >= 7 && commands.contains(&"completions".to_owned()), "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = millrace(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0));
+        let script = text(&output.stdout);
+        for command in &commands {
+            assert!(script.contains(command.as_str()), "{shell} does not know {command}");
+        }
+        assert!(script.contains("digest"), "{shell} does not know the options");
+    }
+    assert_eq!(millrace(&["completions", "cmd"]).status.code(), Some(2));
+}
+
+#[test]
+fn bash_completes_a_command_with_the_script_that_is_printed() {
+    let asked = "source /dev/stdin; COMP_WORDS=(millrace ch); COMP_CWORD=1; _millrace millrace ch millrace; echo \"${COMPREPLY[@]}\"";
+    let command = format!("'{}' completions bash | bash -c '{asked}'", env!("CARGO_BIN_EXE_millrace"));
+    let output = Command::new("bash").args(["-c", &command]).output().unwrap();
+    assert_eq!(text(&output.stdout).trim(), "check", "{}", text(&output.stderr));
 }

@@ -20,5 +20,7 @@ mod examples;
 mod flow;
 mod house;
 mod manifests;
+mod plan;
+mod sessions;
 #[path = "../support/table.rs"]
 mod table;
