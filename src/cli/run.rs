@@ -42,16 +42,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         return Err(CliError::Revision(file.clone(), crate::api::revision::RevisionError::TextMissing(elsewhere)));
     };
     let loaded = program::load(&pipeline.spec, text).map_err(|error| CliError::program(file.clone(), error))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(async {
-        let env = env::real();
+    let report = env::run(async |env| {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let local = Local::new(&env, &pipeline.spec, loaded, &folder, arguments.input.as_deref());
         let local = local.map_err(|error| CliError::Local(file.clone(), text.as_str().into(), Box::new(error)))?;
         Ok::<_, CliError>(watched(&env, local, folder, arguments.quiet).await)
-    });
-    // A read of the standard input that nobody answers would hold it up.
-    runtime.shutdown_background();
+    })?;
     let LocalReport { counts, result } = report?;
     if !arguments.quiet {
         summary(&counts, &mut std::io::stderr().lock())?;

@@ -3,8 +3,9 @@
 //! Owns: what is a record in a file: a line without its line end; blank lines are none.
 //! May not: decode records.
 
+use super::fetching::Fetching;
 use super::places::{Ended, Places};
-use super::queue::{Feeder, QueueLane, QueueLimits, queue};
+use super::queue::{Feeder, QueueLane, queue};
 use crate::env::{Env, first_of};
 use crate::error::Code;
 use crate::flow::{ErrorClass, Page, Record, SourceError, SplitId};
@@ -85,10 +86,10 @@ impl FromStr for FilePlace {
     }
 }
 
-/// Starts to read a file from a place on. Once `stop` says so, or its sender is gone, no more is read: the lane ends behind
-/// what it has.
+/// Starts to read a file from a place on.
 #[must_use]
-pub fn open(env: &Env, split: &FileSplit, from: FilePlace, limits: QueueLimits, stop: watch::Receiver<bool>, places: Places) -> QueueLane {
+pub fn open(env: &Env, split: &FileSplit, from: FilePlace, fetching: Fetching) -> QueueLane {
+    let Fetching { limits, stop, places } = fetching;
     let (feeder, lane) = queue(limits);
     let lines = Lines { place: from, ..Lines::new(split.clone(), env.clone(), places) };
     env.tasks().spawn("file fetcher", Box::pin(fetch(lines, feeder, stop)));
@@ -97,23 +98,10 @@ pub fn open(env: &Env, split: &FileSplit, from: FilePlace, limits: QueueLimits, 
 
 async fn fetch(mut lines: Lines, feeder: Feeder, mut stop: watch::Receiver<bool>) {
     let places = lines.places.clone();
-    let stopped = async {
-        // An error is a sender that is gone: the same.
-        drop(stop.wait_for(|stop| *stop).await);
-    };
-    match first_of(lines.read_all(&feeder), stopped).await {
-        Some(Err(error)) => {
-            places.end(Ended::Stopped);
-            feeder.fail(error);
-        }
-        Some(Ok(())) => {
-            places.end(Ended::Complete);
-            drop(feeder);
-        }
-        None => {
-            places.end(Ended::Stopped);
-            drop(feeder);
-        }
+    let read = first_of(lines.read_all(&feeder), Fetching::stopped(&mut stop)).await;
+    places.end(if matches!(read, Some(Ok(()))) { Ended::Complete } else { Ended::Stopped });
+    if let Some(Err(error)) = read {
+        feeder.fail(error);
     }
 }
 

@@ -4,14 +4,14 @@
 //! root with one more input sees the same values in the others.
 //! May not: know types of the language; `worker` says what kinds are wanted.
 
+use super::fetching::Fetching;
 use super::places::{Ended, Places};
-use super::queue::{Feeder, QueueLane, QueueLimits, queue};
+use super::queue::{Feeder, QueueLane, queue};
 use crate::env::{Env, first_of};
 use crate::flow::{Page, Record};
 use serde_json::{Map, Number, Value};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// How many keys there are.
 const KEYS: u64 = 16;
@@ -79,7 +79,7 @@ fn key_text(key: u64) -> String {
 fn key_value(key: u64, kind: &Kind) -> Value {
     match kind {
         Kind::Int | Kind::Float => Value::Number(key.into()),
-        Kind::Bool => Value::Bool(key % 2 == 0),
+        Kind::Bool => Value::Bool(key.is_multiple_of(2)),
         _ => Value::String(key_text(key)),
     }
 }
@@ -141,20 +141,18 @@ const fn mix(one: u64, other: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// Starts to make records, behind so many that were made. Once `stop` says so, or its sender is gone, no more are made.
+/// Starts to make records, behind so many that were made.
 #[must_use]
-pub fn open(env: &Env, recipe: Recipe, behind: u64, limits: QueueLimits, stop: watch::Receiver<bool>, places: Places) -> QueueLane {
-    let (feeder, lane) = queue(limits);
-    env.tasks().spawn("generator", Box::pin(fetch(env.clone(), (recipe, behind), feeder, stop, places)));
+pub fn open(env: &Env, recipe: Recipe, behind: u64, fetching: Fetching) -> QueueLane {
+    let (feeder, lane) = queue(fetching.limits);
+    let work = fetch(env.clone(), (recipe, behind), feeder, fetching);
+    env.tasks().spawn("generator", Box::pin(work));
     lane
 }
 
-async fn fetch(env: Env, from: (Recipe, u64), feeder: Feeder, mut stop: watch::Receiver<bool>, places: Places) {
-    let stopped = async {
-        // An error is a sender that is gone: the same.
-        drop(stop.wait_for(|stop| *stop).await);
-    };
-    let ended = first_of(make(env, from, &feeder, &places), stopped).await;
+async fn fetch(env: Env, from: (Recipe, u64), feeder: Feeder, fetching: Fetching) {
+    let Fetching { limits: _, mut stop, places } = fetching;
+    let ended = first_of(make(env, from, &feeder, &places), Fetching::stopped(&mut stop)).await;
     places.end(ended.unwrap_or(Ended::Stopped));
 }
 
@@ -203,7 +201,7 @@ fn push(page: &mut Page, recipe: &Recipe, number: u64, arrival: i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ended, Kind, Places, Recipe, open};
+    use super::{Ended, Fetching, Kind, Places, Recipe, open};
     use crate::env::Simulation;
     use crate::flow::{Lane, LaneItem, Ordinal};
     use crate::source::QueueLimits;
@@ -253,7 +251,8 @@ mod tests {
         let world = Simulation::new(1);
         let (_running, stop) = watch::channel(false);
         let places = Places::new("0".into(), Waker::noop().clone());
-        let mut lane = open(&world.env(), recipe(1, vec![]), 0, QueueLimits::default(), stop, places.clone());
+        let fetching = Fetching { limits: QueueLimits::default(), stop, places: places.clone() };
+        let mut lane = open(&world.env(), recipe(1, vec![]), 0, fetching);
         let (seen, env) = (Arc::new(Mutex::new(Vec::new())), world.env());
         let noted = Arc::clone(&seen);
         let reader = async move {

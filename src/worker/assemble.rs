@@ -83,7 +83,7 @@ fn assembled(output: &Output, plan: &Plan) -> Result<runtime::Output, AssembleEr
     };
     let named = |stream: &str| slot(stream).map(|at| (Arc::<str>::from(stream), at));
     let streams: Vec<(Arc<str>, usize)> = match &output.streams {
-        Some(names) => names.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
+        Some(listed) => listed.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
         None => plan
             .streams()
             .iter()

@@ -18,7 +18,7 @@ fn report(old: &str, new: &str) -> (Value, Option<i32>) {
 
 /// The example with some of its lines changed.
 fn edited(folder: &TempDir, name: &str, changes: &[(&str, &str)]) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/turbines/pipeline.yaml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/manifests/example.yaml");
     let mut manifest = std::fs::read_to_string(path).unwrap();
     for (from, to) in changes {
         assert!(manifest.contains(from), "{from}");
@@ -53,7 +53,7 @@ fn each_stream_is_kept_carried_or_reset_with_its_reason() {
 
 #[test]
 fn a_program_in_its_own_place_changes_nothing() {
-    let file = "examples/turbines/pipeline.yaml";
+    let file = "tests/manifests/example.yaml";
     let (report, code) = report(file, file);
     assert_eq!((code, &report["changed"], &report["changes"]), (Some(0), &json!(false), &json!([])));
     assert!(report["streams"].as_array().unwrap().iter().all(|one| one["decision"] == "keep" && one["exact"] == true), "{report}");
@@ -136,7 +136,7 @@ fn a_generation_cutover_is_said_to_keep_delays_only() {
 #[test]
 fn a_root_can_be_held_against_a_pipeline() {
     let folder = tempfile::tempdir().unwrap();
-    let (report, code) = report(&file(&folder, "old.dsrv", OLD), "examples/turbines/pipeline.yaml");
+    let (report, code) = report(&file(&folder, "old.dsrv", OLD), "tests/manifests/example.yaml");
     assert_eq!((code, &report["changed"], &report["changes"]), (Some(0), &json!(true), &json!([])));
     assert_eq!(report["gone"], json!(["lag"]));
 }
@@ -150,7 +150,7 @@ fn errors_of_both_files_are_said_together() {
     let error = text(&output.stderr);
     assert!(error.contains("old.dsrv:1:9") && error.contains("spec.outputs[0].emitWhen: alarms is no stream of the root"), "{error}");
     let broken = edited(&folder, "broken.yaml", &[("heat > 80.0", "heta > 80.0")]);
-    let error = text(&millrace(&["plan", &broken, "examples/turbines/pipeline.yaml"]).stderr);
+    let error = text(&millrace(&["plan", &broken, "tests/manifests/example.yaml"]).stderr);
     assert!(error.contains("broken.yaml spec.root.inline:5:") && error.contains("did you mean `heat`"), "{error}");
     assert_eq!(millrace(&["plan", &old, "no-such-file.yaml"]).status.code(), Some(2));
 }

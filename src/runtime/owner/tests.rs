@@ -1,13 +1,14 @@
+//! The loop in a simulated world, between a lane that the test fills and destinations that take their time.
+
 use super::{Added, Ending, FromLoop, Loop, Prepared, Settings, ToLoop, Wires};
 use crate::codec::{Bindings, Compression, Decoder, Encoder, KeyRule};
-use crate::dataflow::{Limits, Plan};
+use crate::dataflow::testing;
 use crate::env::Simulation;
 use crate::error::{Code, Retry};
 use crate::flow::{
     Barrier, Batch, CaptureId, Deadline, Digest, ErrorClass, Gain, Lane, LaneId, LaneItem, Ordinal, Page, Record, RootEpoch, RootRef,
     SourceError, SplitEpoch, SplitId,
 };
-use crate::lang;
 use crate::runtime::{
     Answer, Destination, Output, OutputError, PartitionKey, Policies, Program, QueueLimits, Rows, RuntimeError, Session, Target,
     TickPolicy, Totals, UndecodablePolicy,
@@ -94,8 +95,7 @@ fn root(epoch: i64) -> RootRef {
 
 /// A program with one output of all out streams, and dead letters beside it.
 fn program(text: &str, epoch: i64, undecodable: UndecodablePolicy, tick: TickPolicy) -> Arc<Program> {
-    let checked = lang::check(text).unwrap();
-    let plan = Plan::new(&checked, Limits::default());
+    let (checked, plan) = (testing::checked(text), testing::plan(text));
     let inputs = BTreeMap::new();
     let bindings = Bindings {
         inputs: &inputs,
@@ -412,7 +412,7 @@ fn a_failing_output_ends_the_runtime_with_its_first_error() {
     let gain =
         Gain { lane: Box::new(lane), id: LANE, split: SplitId::new("s"), epoch: SplitEpoch::new(1), state: Vec::new(), root: root(1) };
     to_loop.try_send(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), inherited: false }))).unwrap();
-    world.run(Duration::from_secs(60));
+    world.run(Duration::from_mins(1));
     let Ok(FromLoop::Ended(ending)) = told.try_recv() else { panic!("no watermark may rise") };
     assert!(matches!(ending.result, Err(RuntimeError::Output(_))), "{ending:?}");
 }

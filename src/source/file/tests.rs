@@ -1,7 +1,9 @@
+//! Real files, read line by line.
+
 use super::{FilePlace, FileSplit, LONGEST_LINE, open, splits};
 use crate::env::real;
 use crate::flow::{Lane, LaneItem, Ordinal, SplitId};
-use crate::source::{Ended, Places, QueueLimits};
+use crate::source::{Ended, Fetching, Places, QueueLimits};
 use std::future::poll_fn;
 use std::io::Write;
 use std::path::Path;
@@ -21,7 +23,7 @@ async fn all(path: &Path) -> Read {
 async fn read(path: &Path, from: FilePlace, places: Places) -> Read {
     let (_running, stop) = watch::channel(false);
     let split = FileSplit { id: SplitId::new("file"), path: path.to_owned() };
-    let mut lane = open(&real(), &split, from, QueueLimits { records: 2, bytes: 64 }, stop, places);
+    let mut lane = open(&real(), &split, from, Fetching { limits: QueueLimits { records: 2, bytes: 64 }, stop, places });
     let mut records = Vec::new();
     loop {
         match poll_fn(|cx| lane.poll_next(cx)).await {
@@ -89,7 +91,8 @@ async fn a_stopped_fetcher_ends_the_lane_behind_what_it_has() {
     let (running, stop) = watch::channel(false);
     let content = file("12345\n".repeat(1_000_000).as_bytes());
     let split = FileSplit { id: SplitId::new("file"), path: content.path().to_owned() };
-    let mut lane = open(&real(), &split, FilePlace::default(), QueueLimits { records: 1, bytes: 1 }, stop, places());
+    let mut lane =
+        open(&real(), &split, FilePlace::default(), Fetching { limits: QueueLimits { records: 1, bytes: 1 }, stop, places: places() });
     let LaneItem::Batch(first) = poll_fn(|cx| lane.poll_next(cx)).await else { panic!("no records") };
     running.send(true).unwrap();
     let mut more = 0;
