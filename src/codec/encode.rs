@@ -46,7 +46,8 @@ impl Encoder {
     }
 
     /// Writes a row as one JSON object, without a line's end. Streams without a value are left out; the metadata, where
-    /// there is any, stands last, under `_millrace`. Answers how many floats were infinite or NaN: they are `null`.
+    /// there is any, stands last, under `_millrace`. Answers how many values are `null` because JSON cannot write them: floats
+    /// that are infinite or NaN, and functions.
     pub fn encode(&self, row: Row<'_>, metadata: Option<&Metadata<'_>>, out: &mut Vec<u8>) -> u32 {
         let mut lost = 0_u32;
         let mut between = b'{';

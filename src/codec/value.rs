@@ -35,8 +35,8 @@ pub fn read(bytes: &[u8], ty: &Type, limits: &Limits) -> Result<Value, DecodeErr
     }
 }
 
-/// Writes a value: one that [`read`] takes for the same, of its type. Answers how many floats were infinite or NaN, which
-/// JSON cannot write: they are `null`. So is a function, uncounted: no stream that leaves may have that type.
+/// Writes a value: one that [`read`] takes for the same, of its type. What JSON cannot write is `null`: floats that are
+/// infinite or NaN, and functions, which only a stream of type `Any` can hide. Answers how many these were.
 pub fn write(value: &Value, out: &mut Vec<u8>) -> u32 {
     match value {
         Value::Unit => out.extend_from_slice(b"[]"),
@@ -50,7 +50,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) -> u32 {
         Value::List(of) | Value::Tuple(of) => return write_array(of.items(), out),
         Value::Map(of) => return write_object(of.entries().iter().map(|(name, value)| (name.as_str(), value)), out),
         Value::Struct(of) => return write_object(of.shape().names().iter().map(|name| &**name).zip(of.fields()), out),
-        Value::Function(_) => out.extend_from_slice(b"null"),
+        Value::Function(_) => return write_null(out),
     }
     0
 }
@@ -66,6 +66,10 @@ fn write_float(float: f64, out: &mut Vec<u8>) -> u32 {
         out.extend_from_slice(zmij::Buffer::new().format_finite(float).as_bytes());
         return 0;
     }
+    write_null(out)
+}
+
+fn write_null(out: &mut Vec<u8>) -> u32 {
     out.extend_from_slice(b"null");
     1
 }

@@ -207,11 +207,13 @@ fn values_are_written_as_the_language_page_says() {
 }
 
 #[test]
-fn floats_that_json_cannot_write_are_null_and_counted() {
+fn what_json_cannot_write_is_null_and_counted() {
     let free = crate::dataflow::value::Limits::default();
     let list = Value::list(vec![Value::Float(NAN), Value::Float(1.0), Value::Float(f64::NEG_INFINITY)], free).unwrap();
     let map = Value::map(vec![("k".into(), list), ("l".into(), Value::Float(f64::INFINITY))], free).unwrap();
     assert_eq!(written(&map), (r#"{"k":[null,1.0,null],"l":null}"#.to_owned(), 3));
+    let function = Value::function((0, 0), None, Vec::new(), free).unwrap();
+    assert_eq!(written(&function), ("null".to_owned(), 1));
 }
 
 proptest! {
