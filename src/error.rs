@@ -85,6 +85,9 @@ codes! {
     VALUE_MISSING = 205, "ValueMissing", User, "A record lacks a field that must be there: one of a struct, the key's or the time's.", "Mend the producer, or take the field out of the struct's type, `keyBy` or `root.time`.";
     TIME_LEADS = 206, "TimeLeads", User, "A record's own time lies further ahead of its arrival than `root.maxLead` allows.", "Set the producer's clock, or raise `root.maxLead`.";
     BINDING_UNFIT = 207, "BindingUnfit", User, "A binding does not fit the root: it names what is not there, or data that is never of the declared type.", "Change `root.inputs`, `root.time` or `keyBy`, or the type that the root declares.";
+
+    TICK_FAILED = 301, "TickFailed", User, "A tick of a root failed: one of its operators has no result for its operands.", "Guard the operation, by the hint under its place.";
+    BAD_ARGUMENT = 302, "BadArgument", User, "An argument means nothing for the file that it is given with.", "Leave it out, or change it as the message says.";
 }
 
 impl Code {

@@ -22,3 +22,4 @@ mod plan;
 mod sessions;
 #[path = "../support/table.rs"]
 mod table;
+mod trace;
