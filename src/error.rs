@@ -135,6 +135,7 @@ codes! {
     NAMES_DIFFER = 12, "NamesDiffer", User, "A manifest names a stream or an input that its root does not have.", "Use a name that the root declares, or declare it there.";
     NOT_FORMATTED = 13, "NotFormatted", User, "A root is not laid out as `millrace fmt` lays it out.", "Run `millrace fmt` on it.";
     UNSUPPORTED = 14, "Unsupported", User, "A manifest asks for something that this version does not do, or not on this machine.", "Do what the message names instead.";
+    BAD_ARGUMENT = 15, "BadArgument", User, "An argument means nothing for the file that it is given with.", "Leave it out, or change it as the message says.";
     STORE_UNREACHABLE = 40, "StoreUnreachable", External, "The store of coordination does not answer.", "Check the store and the network; work goes on by itself once it answers.";
     STORE_REFUSED = 41, "StoreRefused", External, "The store of coordination refuses a call that repeating will not help.", "Mend what the message names: a permission, a size, a definition that is not installed.";
     SUPERSEDED = 42, "Superseded", External, "Another process has taken this worker's name.", "Nothing, if it was restarted; else see that no two processes run under one name.";

@@ -143,6 +143,10 @@ impl Verdict {
                     self.note(Code::NAMES_DIFFER, Some(problem.path), problem.message);
                 }
             }
+            Err(ProgramError::Binding { error, warnings }) => {
+                self.warn(text, at, &warnings);
+                self.note(error.code(), None, error.to_string());
+            }
         }
     }
 

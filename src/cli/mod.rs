@@ -10,8 +10,10 @@ mod fmt;
 mod plan;
 mod run;
 mod subject;
+mod trace;
 
 use crate::api::manifest::{self, ManifestError, Problem};
+use crate::codec::BindingError;
 use crate::error::{Code, Exit, Meaning};
 use crate::program::ProgramError;
 use clap::{Parser, Subcommand};
@@ -41,6 +43,8 @@ enum Command {
     Fmt(fmt::Arguments),
     /// Says what becomes of state when one program takes another's place, and changes nothing.
     Plan(plan::Arguments),
+    /// Shows what a root does with records: every stream's value, tick by tick.
+    Trace(trace::Arguments),
     /// Prints the CustomResourceDefinitions.
     Crd(crd::Arguments),
     /// Prints the script by which a shell completes this command line.
@@ -81,6 +85,12 @@ enum CliError {
     /// A manifest may not take another's place.
     #[error("{}", findings(.0, .1))]
     Refused(PathBuf, Vec<Problem>),
+    /// A binding does not fit the root.
+    #[error("{path}: {error}", path = .0.display(), error = .1)]
+    Binding(PathBuf, BindingError),
+    /// A trace ends early, or not well.
+    #[error(transparent)]
+    Trace(#[from] trace::TraceError),
     /// Names in a manifest mean nothing in its root.
     #[error("{}", findings(.0, .1))]
     Names(PathBuf, Vec<Problem>),
@@ -118,6 +128,8 @@ impl Meaning for CliError {
             Self::Names(..) => Code::NAMES_DIFFER,
             Self::NoText(..) => Code::INVALID_YAML,
             Self::Both(both) => both.0.code(),
+            Self::Binding(_, error) => error.code(),
+            Self::Trace(error) => error.code(),
             Self::Refused(..) | Self::Checked(_) => Code::INVALID_SPEC,
             Self::NotFormatted(_) => Code::NOT_FORMATTED,
             Self::Yaml(_) => Code::INTERNAL,
@@ -136,7 +148,8 @@ impl Meaning for CliError {
             Self::Manifest(..) | Self::Revision(..) | Self::Root(..) | Self::Names(..) | Self::Checked(_) | Self::NotFormatted(_) => {
                 Exit::Invalid
             }
-            Self::NoText(..) | Self::Refused(..) => Exit::Invalid,
+            Self::Trace(error) => error.exit(),
+            Self::Binding(..) | Self::NoText(..) | Self::Refused(..) => Exit::Invalid,
         }
     }
 }
@@ -147,6 +160,7 @@ impl CliError {
         match error {
             ProgramError::Root(errors) => Self::Root(place, errors),
             ProgramError::Names { problems, .. } => Self::Names(place, problems),
+            ProgramError::Binding { error, .. } => Self::Binding(place, error),
         }
     }
 }
@@ -165,6 +179,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Check(arguments) => check::run(&arguments, &mut out),
         Command::Fmt(arguments) => fmt::run(&arguments, &mut out),
         Command::Plan(arguments) => plan::run(&arguments, &mut out),
+        Command::Trace(arguments) => trace::run(&arguments, &mut out),
         Command::Crd(arguments) => crd::run(&arguments, &mut out),
         Command::Completions(arguments) => completions::run(&arguments, &mut out),
     };

@@ -69,10 +69,16 @@ impl Subject {
         let text = program.root.text.clone();
         let loaded = program::load(&manifest.spec, &text).map_err(|error| match &error {
             ProgramError::Root(_) => CliError::program(place_in(&file.display().to_string()).into(), error),
-            ProgramError::Names { .. } => CliError::program(file.to_owned(), error),
+            _ => CliError::program(file.to_owned(), error),
         })?;
         let pipeline = Some(Box::new(Pipeline { manifest, document, program, digest }));
         Ok(Self { file: file.to_owned(), text, loaded, pipeline })
+    }
+
+    /// What places in the root are named after.
+    pub(super) fn place(&self) -> String {
+        let file = self.file.display().to_string();
+        if self.pipeline.is_some() { place_in(&file) } else { file }
     }
 
     /// What it is, as a word.

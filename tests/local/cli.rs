@@ -173,6 +173,20 @@ fn names_that_the_root_does_not_have_are_found() {
 }
 
 #[test]
+fn a_binding_that_is_never_of_its_inputs_type_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipeline = "apiVersion: millrace.dev/v1alpha1\nkind: StreamPipeline\nmetadata: {name: p}\nspec:\n  source: {kinesis: [{streamName: s}]}\n  \
+        root: {inline: 'in a: Bool out b = a', inputs: {a: '@arrivalTime'}}\n  outputs: [{name: o, stdout: {}}]\n";
+    let path = file(&folder, "p.yaml", pipeline);
+    for arguments in [["check", &path, &path], ["plan", &path, &path], ["trace", &path, "-"]] {
+        let output = millrace(&arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(said.contains("error[MR0207]: ") && said.contains("@arrivalTime is a Time"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn a_manifest_without_its_root_can_be_checked() {
     let output = millrace(&["check", "tests/manifests/full/file.yaml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));

@@ -24,3 +24,4 @@ mod plan;
 mod sessions;
 #[path = "../support/table.rs"]
 mod table;
+mod trace;

@@ -68,3 +68,8 @@ fn page(file: &str) {
 fn the_page_on_plan_shows_what_plan_prints() {
     page("docs/plan.md");
 }
+
+#[test]
+fn the_page_on_trace_shows_what_trace_prints() {
+    page("docs/trace.md");
+}
