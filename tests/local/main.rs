@@ -21,6 +21,7 @@ mod flow;
 mod house;
 mod manifests;
 mod plan;
+mod run;
 mod sessions;
 #[path = "../support/table.rs"]
 mod table;
