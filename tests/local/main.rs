@@ -17,6 +17,7 @@ mod digests;
 mod docs;
 mod examples;
 mod flow;
+mod fuzz;
 mod house;
 mod manifests;
 #[path = "../support/table.rs"]
