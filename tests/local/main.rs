@@ -18,6 +18,7 @@ mod digests;
 mod docs;
 mod examples;
 mod flow;
+mod fuzz;
 mod house;
 mod manifests;
 mod plan;
