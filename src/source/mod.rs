@@ -8,6 +8,7 @@ pub mod file;
 pub mod generator;
 mod places;
 mod queue;
+pub mod simple;
 
 pub use fetching::Fetching;
 pub use places::{Ended, Places};
