@@ -16,8 +16,11 @@ mod coverage;
 mod crds;
 mod digests;
 mod docs;
+#[path = "../support/fake_kinesis.rs"]
+mod fake_kinesis;
 mod flow;
 mod house;
+mod kinesis;
 mod manifests;
 #[path = "../support/table.rs"]
 mod table;
