@@ -5,6 +5,7 @@
 
 pub mod file;
 pub mod generator;
+pub mod kinesis;
 mod queue;
 
 pub use queue::{Closed, Feeder, QueueLane, QueueLimits, queue};

@@ -67,7 +67,7 @@ struct State {
     records_a_page: usize,
     /// Calls take up to this long.
     latency: Duration,
-    /// How far the service's clock is ahead of ours; negative: behind.
+    /// How far the service's clock is ahead of ours, in microseconds; negative: behind.
     lead: i64,
     hook: Option<Hook>,
     asked: Vec<Asked>,
@@ -83,6 +83,7 @@ struct FakeShard {
     records: Vec<(u128, ShardRecord)>,
     /// Empty pages behind the last record of a closed shard.
     empty_pages: u32,
+    hidden: bool,
     recent: VecDeque<i64>,
     spent_until: i64,
 }
@@ -121,8 +122,9 @@ impl Fake {
         self.state.lock().hook = None;
     }
 
-    pub(crate) fn set_lead(&self, lead: Duration) {
-        self.state.lock().lead = lead.as_micros().try_into().unwrap();
+    /// Sets the service's clock behind ours.
+    pub(crate) fn set_behind(&self, behind: Duration) {
+        self.state.lock().lead = -i64::try_from(behind.as_micros()).unwrap();
     }
 
     pub(crate) fn set_latency(&self, latency: Duration) {
@@ -138,8 +140,23 @@ impl Fake {
         self.state.lock().retention = retention.as_micros().try_into().unwrap();
     }
 
+    /// In microseconds.
+    pub(crate) fn retention(&self) -> i64 {
+        self.state.lock().retention
+    }
+
+    /// Which stream it is.
+    pub(crate) fn identity(&self) -> Arc<str> {
+        self.state.lock().summary(0).identity()
+    }
+
     pub(crate) fn set_empty_pages(&self, shard: &str, pages: u32) {
         self.state.lock().shard(shard).unwrap().empty_pages = pages;
+    }
+
+    /// Listings lack this shard.
+    pub(crate) fn hide(&self, shard: &str) {
+        self.state.lock().shard(shard).unwrap().hidden = true;
     }
 
     pub(crate) fn shards(&self) -> Vec<Arc<str>> {
@@ -250,9 +267,18 @@ impl Fake {
 impl State {
     fn open(&mut self, parents: Vec<Arc<str>>, range: HashRange, now: i64) -> Arc<str> {
         let id: Arc<str> = format!("shardId-{:012}", self.shards.len()).into();
-        let recent = VecDeque::new();
-        let (records, empty_pages, spent_until, closed) = (Vec::new(), 0, 0, None);
-        self.shards.push(FakeShard { id: Arc::clone(&id), parents, range, opened: now, closed, records, empty_pages, recent, spent_until });
+        self.shards.push(FakeShard {
+            id: Arc::clone(&id),
+            parents,
+            range,
+            opened: now,
+            closed: None,
+            records: Vec::new(),
+            empty_pages: 0,
+            hidden: false,
+            recent: VecDeque::new(),
+            spent_until: 0,
+        });
         id
     }
 
@@ -283,6 +309,16 @@ impl State {
         shard.closed.is_none_or(|closed| closed > now - self.retention)
     }
 
+    fn summary(&self, now: i64) -> StreamSummary {
+        StreamSummary {
+            arn: "arn:aws:kinesis:eu-west-1:123456789012:stream/orders".into(),
+            created: self.created,
+            retention: self.retention,
+            largest_record: 1 << 20,
+            at: Some(second(now)),
+        }
+    }
+
     fn children(&self, of: &str) -> Vec<ChildShard> {
         let children = self.shards.iter().filter(|shard| shard.parents.iter().any(|parent| &**parent == of));
         children.map(|shard| ChildShard { id: shard.id.clone(), parents: shard.parents.clone(), range: shard.range }).collect()
@@ -292,7 +328,7 @@ impl State {
         let shown: Vec<&FakeShard> = self
             .shards
             .iter()
-            .filter(|shard| self.knows(shard, now))
+            .filter(|shard| self.knows(shard, now) && !shard.hidden)
             .filter(|shard| match filter {
                 ShardFilter::All => true,
                 ShardFilter::AtTimestamp(at) => shard.opened <= at && shard.closed.is_none_or(|closed| closed > at),
@@ -395,14 +431,7 @@ impl Service for Fake {
         Box::pin(async move {
             self.arrive("DescribeStreamSummary", None, String::new()).await?;
             let now = self.now();
-            let state = self.state.lock();
-            Ok(StreamSummary {
-                arn: "arn:aws:kinesis:eu-west-1:123456789012:stream/orders".into(),
-                created: state.created,
-                retention: state.retention,
-                largest_record: 1 << 20,
-                at: Some(second(now)),
-            })
+            Ok(self.state.lock().summary(now))
         })
     }
 

@@ -1,11 +1,18 @@
 //! Reading and writing Kinesis, on the fake of `tests/support/fake_kinesis.rs` and a simulation's clock.
 
+mod planning;
+mod reading;
 mod sink;
+mod source;
 
 use millrace::env::{Env, Simulation};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// Runs work in a world of its own until it is done, which must be within this much of the world's time.
 fn simulate<T: Send + 'static, F: Future<Output = T> + Send + 'static>(within: Duration, work: impl FnOnce(Env) -> F) -> T {

@@ -1,6 +1,6 @@
 //! Rows into a stream.
 
-use super::simulate;
+use super::{HOUR, simulate};
 use crate::fake_kinesis::{Asked, Fake, Trouble};
 use millrace::env::Env;
 use millrace::error::{Code, Meaning, Retry};
@@ -10,8 +10,6 @@ use millrace::sink::kinesis::KinesisDestination;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-const HOUR: Duration = Duration::from_hours(1);
 
 fn rows(all: &[(&str, &str)]) -> Rows {
     let mut rows = Rows::default();
