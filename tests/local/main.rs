@@ -21,6 +21,10 @@ mod fake_kinesis;
 mod flow;
 mod house;
 mod kinesis;
+#[path = "../support/kinesis_reading.rs"]
+mod kinesis_reading;
+#[path = "../support/kinesis_suite.rs"]
+mod kinesis_suite;
 mod manifests;
 #[path = "../support/table.rs"]
 mod table;

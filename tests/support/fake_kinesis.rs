@@ -43,7 +43,6 @@ pub(crate) enum Trouble {
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) call: &'static str,
-    pub(crate) shard: Option<Arc<str>>,
     pub(crate) at: Duration,
     /// The start of an iterator, or that of a listing.
     pub(crate) from: String,
@@ -228,8 +227,9 @@ impl Fake {
         }
     }
 
-    pub(crate) fn delete(&self) {
-        self.state.lock().gone = true;
+    /// Whether calls find no such stream.
+    pub(crate) fn set_gone(&self, gone: bool) {
+        self.state.lock().gone = gone;
     }
 
     /// The service's time.
@@ -242,13 +242,13 @@ impl Fake {
     }
 
     /// What happens to every call before it is looked at.
-    async fn arrive(&self, call: &'static str, shard: Option<&str>, from: String) -> Result<Option<Trouble>, Fault> {
+    async fn arrive(&self, call: &'static str, from: String) -> Result<Option<Trouble>, Fault> {
         let latency = self.state.lock().latency;
         if !latency.is_zero() {
             let most = u64::try_from(latency.as_micros()).unwrap();
             self.env.clock().sleep(Duration::from_micros(self.env.random().number() % most)).await;
         }
-        let asked = Asked { call, shard: shard.map(Arc::from), at: self.env.clock().monotonic(), from };
+        let asked = Asked { call, at: self.env.clock().monotonic(), from };
         let trouble = {
             let mut state = self.state.lock();
             let trouble = state.hook.as_mut().and_then(|hook| hook(&asked));
@@ -429,7 +429,7 @@ impl Service for Fake {
 
     fn summary(&self) -> Call<'_, StreamSummary> {
         Box::pin(async move {
-            self.arrive("DescribeStreamSummary", None, String::new()).await?;
+            self.arrive("DescribeStreamSummary", String::new()).await?;
             let now = self.now();
             Ok(self.state.lock().summary(now))
         })
@@ -437,7 +437,7 @@ impl Service for Fake {
 
     fn list(&self, from: ListingStart) -> Call<'_, Listing> {
         Box::pin(async move {
-            self.arrive("ListShards", None, format!("{from:?}")).await?;
+            self.arrive("ListShards", format!("{from:?}")).await?;
             let now = self.now();
             let (at, filter) = match from {
                 ListingStart::First(filter) => (0, filter),
@@ -457,7 +457,7 @@ impl Service for Fake {
     fn iterator<'a>(&'a self, shard: &'a str, start: IteratorStart) -> Call<'a, Token> {
         const CALL: &str = "GetShardIterator";
         Box::pin(async move {
-            self.arrive(CALL, Some(shard), format!("{start:?}")).await?;
+            self.arrive(CALL, format!("{start:?}")).await?;
             let now = self.now();
             let mut state = self.state.lock();
             let known = state.shards.iter().any(|one| &*one.id == shard && state.knows(one, now));
@@ -473,7 +473,7 @@ impl Service for Fake {
         const CALL: &str = "GetRecords";
         Box::pin(async move {
             let parts: Vec<&str> = token.0.split('|').collect();
-            let trouble = self.arrive(CALL, Some(parts[1]), String::new()).await?;
+            let trouble = self.arrive(CALL, String::new()).await?;
             let now = self.now();
             if now - parts[0].parse::<i64>().unwrap() > TOKEN_TTL {
                 return Err(self.refused(Class::ExpiredIterator, CALL));
@@ -494,7 +494,7 @@ impl Service for Fake {
         const CALL: &str = "PutRecords";
         Box::pin(async move {
             let keys: Vec<&str> = entries.iter().map(|entry| entry.key).collect();
-            let trouble = self.arrive(CALL, None, keys.join(" ")).await?;
+            let trouble = self.arrive(CALL, keys.join(" ")).await?;
             let bytes: usize = entries.iter().map(|entry| entry.key.len() + entry.data.len()).sum();
             let wrong = |entry: &PutEntry<'_>| entry.key.is_empty() || entry.key.chars().count() > 256 || entry.data.len() > 1 << 20;
             if entries.is_empty() || entries.len() > 500 || bytes > 5 << 20 || entries.iter().any(wrong) {

@@ -1,7 +1,7 @@
 //! Reading and writing Kinesis, on the fake of `tests/support/fake_kinesis.rs` and a simulation's clock.
 
+mod conformance;
 mod planning;
-mod reading;
 mod sink;
 mod source;
 

@@ -1,15 +1,42 @@
 //! Shards into lanes, and their places in commits.
 
-use super::reading::{Reading, opened, second_half};
 use super::{HOUR, MINUTE, SECOND, simulate};
 use crate::fake_kinesis::{Asked, Fake, Trouble};
-use millrace::coordination::source::{Planner, SplitSource};
+use crate::kinesis_reading::{From, Reading, opened, resumed};
+use millrace::coordination::records::Progress;
+use millrace::coordination::source::{Planner, SplitProgress, SplitSource};
+use millrace::env::Env;
 use millrace::error::Code;
 use millrace::flow::{ErrorClass, Ordinal, SplitId};
 use millrace::kinesis::Class;
 use millrace::source::QueueLimits;
 use millrace::source::kinesis::{KinesisPlanner, Notice, StartRule};
 use std::sync::Arc;
+
+fn from<'a>(fake: &Fake) -> From<'a> {
+    From::beginning(fake.identity(), fake.retention())
+}
+
+/// From this start: a plan's text, or none for the oldest record.
+fn open(env: &Env, fake: &Arc<Fake>, shard: &str, start: Option<&str>) -> Reading {
+    Reading::open(env, fake.clone(), shard, From { start, ..from(fake) })
+}
+
+/// From the oldest record, into a queue of so many records.
+fn with_queue(env: &Env, fake: &Arc<Fake>, shard: &str, records: usize) -> Reading {
+    Reading::open(env, fake.clone(), shard, From { limits: QueueLimits { records, bytes: 1 << 20 }, ..from(fake) })
+}
+
+/// From a position, in the stream as it is now.
+fn resume(env: &Env, fake: &Arc<Fake>, shard: &str, position: &str) -> Reading {
+    let resume = Progress { position: Some(position.into()), ..Progress::default() };
+    Reading::open(env, fake.clone(), shard, From { resume, ..from(fake) })
+}
+
+/// From a committed place.
+fn resume_at(env: &Env, fake: &Arc<Fake>, shard: &str, place: &SplitProgress) -> Reading {
+    Reading::open(env, fake.clone(), shard, From { resume: resumed(place), ..from(fake) })
+}
 
 fn numbers(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|number| number.to_string()).collect()
@@ -22,7 +49,7 @@ fn write(fake: &Fake, shard: &str, range: std::ops::Range<usize>) {
 }
 
 /// A shard with 25 records that was split, read in pages of 10.
-fn closed(env: &millrace::env::Env, empty_pages: u32) -> (Arc<Fake>, Arc<str>, [Arc<str>; 2]) {
+fn closed(env: &Env, empty_pages: u32) -> (Arc<Fake>, Arc<str>, [Arc<str>; 2]) {
     let fake = Fake::new(env, 1);
     fake.set_pages(1_000, 10);
     let shard = fake.shards()[0].clone();
@@ -37,7 +64,7 @@ fn the_page_with_the_null_iterator_gives_its_records_and_the_end_comes_once_all_
     simulate(HOUR, |env| async move {
         for empty_pages in [0, 1, 50] {
             let (fake, shard, children) = closed(&env, empty_pages);
-            let mut reading = Reading::open(&env, &fake, &shard, None);
+            let mut reading = open(&env, &fake, &shard, None);
             assert_eq!(reading.to_the_end().await, numbers(0..25));
             assert_eq!(reading.source.take_finishing(), std::slice::from_ref(&reading.split));
             assert!(reading.source.take_finishing().is_empty(), "it is told once");
@@ -48,7 +75,7 @@ fn the_page_with_the_null_iterator_gives_its_records_and_the_end_comes_once_all_
             assert!(end.completed);
             let found: Vec<_> = end.children.iter().map(|child| (child.descriptor.shard.clone(), child.parents.clone())).collect();
             assert_eq!(found, children.map(|child| (child, vec![SplitId::new(&shard)])));
-            assert_eq!(end.children[1].descriptor.hash_range, Some(second_half()));
+            assert_eq!(end.children[1].descriptor.hash_range, Some(((1_u128 << 127).to_string().into(), u128::MAX.to_string().into())));
             assert_eq!(reading.source.sweep(&reading.split, Ordinal::new(25)).unwrap(), Some(end), "nothing new was read since");
         }
     });
@@ -60,7 +87,7 @@ fn an_empty_shard_that_was_split_ends_without_a_record() {
         let fake = Fake::new(&env, 1);
         let shard = fake.shards()[0].clone();
         fake.split(&shard);
-        let mut reading = Reading::open(&env, &fake, &shard, None);
+        let mut reading = open(&env, &fake, &shard, None);
         assert!(reading.to_the_end().await.is_empty());
         let end = reading.source.sweep(&reading.split, Ordinal::default()).unwrap().unwrap();
         assert!(end.completed && end.children.len() == 2 && end.position.is_none());
@@ -74,7 +101,7 @@ fn both_parents_of_a_merge_name_their_child() {
         let [low, high] = <[Arc<str>; 2]>::try_from(fake.shards()).unwrap();
         let child = fake.merge(&low, &high);
         for parent in [&low, &high] {
-            let mut reading = Reading::open(&env, &fake, parent, None);
+            let mut reading = open(&env, &fake, parent, None);
             reading.to_the_end().await;
             let end = reading.source.sweep(&reading.split, Ordinal::default()).unwrap().unwrap();
             assert_eq!(end.children[0].descriptor.shard, child);
@@ -95,17 +122,17 @@ fn latest_crash_before_the_first_commit_split_restart_loses_nothing() {
         env.clock().sleep(SECOND).await;
         write(&fake, &shard, 3..6);
         // Read by somebody who dies before the first commit.
-        let mut lost = Reading::open(&env, &fake, &shard, plan.start.as_deref());
-        assert_eq!(lost.records(3).await, numbers(3..6));
+        let mut lost = open(&env, &fake, &shard, plan.start.as_deref());
+        assert_eq!(lost.until_quiet(MINUTE, &env).await, numbers(3..6));
         drop(lost);
         let [child, _] = fake.split(&shard);
         write(&fake, &child, 6..9);
         env.clock().sleep(10 * MINUTE).await;
         // The plan stands: a restart resolves nothing anew.
-        let mut parent = Reading::open(&env, &fake, &shard, plan.start.as_deref());
+        let mut parent = open(&env, &fake, &shard, plan.start.as_deref());
         assert_eq!(parent.to_the_end().await, numbers(3..6));
         assert!(!plan.initial.iter().any(|initial| initial.descriptor.shard == child), "so it opens at its oldest record");
-        let mut child = Reading::open(&env, &fake, &child, None);
+        let mut child = open(&env, &fake, &child, None);
         assert_eq!(child.records(3).await, numbers(6..9));
     });
 }
@@ -127,10 +154,10 @@ fn a_timestamp_start_takes_what_arrived_then_and_all_of_the_children() {
         let plan = KinesisPlanner::new(&env, fake.clone(), StartRule::Timestamp(moment)).plan().await.unwrap();
         let initial: Vec<_> = plan.initial.iter().map(|shard| shard.descriptor.shard.clone()).collect();
         assert_eq!(initial, [shard.clone()]);
-        let mut parent = Reading::open(&env, &fake, &shard, plan.start.as_deref());
+        let mut parent = open(&env, &fake, &shard, plan.start.as_deref());
         assert_eq!(parent.to_the_end().await, numbers(3..5));
         assert_eq!(parent.commit(2).children.len(), 2);
-        let mut child = Reading::open(&env, &fake, &child, None);
+        let mut child = open(&env, &fake, &child, None);
         assert_eq!(child.records(2).await, numbers(5..7));
     });
 }
@@ -144,7 +171,7 @@ fn a_timestamp_ahead_of_the_service_is_its_now_and_reads_without_trouble() {
         fake.set_behind(SECOND * 3 / 10);
         let ours = env.clock().wall_micros();
         let plan = KinesisPlanner::new(&env, fake.clone(), StartRule::Timestamp(ours)).plan().await.unwrap();
-        let mut reading = Reading::open(&env, &fake, &shard, plan.start.as_deref());
+        let mut reading = open(&env, &fake, &shard, plan.start.as_deref());
         env.clock().sleep(SECOND / 10).await;
         assert!(reading.source.troubles().is_empty());
         write(&fake, &shard, 0..2);
@@ -158,7 +185,7 @@ fn a_position_that_the_service_calls_invalid_fails_the_split_and_never_begins_el
         let fake = Fake::new(&env, 1);
         let shard = fake.shards()[0].clone();
         write(&fake, &shard, 0..3);
-        let mut reading = Reading::resume(&env, &fake, &shard, "after/12345", None);
+        let mut reading = resume(&env, &fake, &shard, "after/12345");
         let error = reading.failure().await;
         assert_eq!((error.class, error.code), (ErrorClass::Record, Code::POSITION_INVALID));
         assert!(error.message.contains("--seek"), "{error}");
@@ -174,16 +201,17 @@ fn i21_a_recreated_stream_is_never_read_from_old_positions() {
         let fake = Fake::new(&env, 1);
         let shard = fake.shards()[0].clone();
         write(&fake, &shard, 0..3);
-        let mut reading = Reading::open(&env, &fake, &shard, None);
+        let mut reading = open(&env, &fake, &shard, None);
         reading.records(3).await;
-        let position = reading.commit(3).position.unwrap();
+        let place = reading.commit(3);
         env.clock().sleep(MINUTE).await;
         fake.recreate();
         fake.breaks(|asked| (asked.call != "DescribeStreamSummary").then_some(Trouble::Fault(Class::NotFound)));
         let error = reading.failure().await;
         assert_eq!((error.class, error.code), (ErrorClass::Fatal, Code::STREAM_RECREATED));
         fake.breaks(|asked| (asked.call == "GetShardIterator").then_some(Trouble::Fault(Class::Invalid)));
-        let mut again = Reading::resume(&env, &fake, &shard, &position, Some(&reading.identity));
+        let old = From { identity: reading.identity.clone(), resume: resumed(&place), ..from(&fake) };
+        let mut again = Reading::open(&env, fake.clone(), &shard, old);
         assert_eq!(again.failure().await.code, Code::STREAM_RECREATED);
     });
 }
@@ -199,7 +227,7 @@ fn minutes_of_a_blocked_sink_repeat_nothing_and_hold_no_more_than_the_queue_may(
         fake.set_pages(1_000, 10);
         let shard = fake.shards()[0].clone();
         write(&fake, &shard, 0..200);
-        let mut reading = Reading::with(&env, &fake, &shard, QueueLimits { records: 20, bytes: 1 << 20 });
+        let mut reading = with_queue(&env, &fake, &shard, 20);
         assert_eq!(reading.records(10).await, numbers(0..10));
         env.clock().sleep(6 * MINUTE).await;
         let calls = fake.asked().len();
@@ -235,7 +263,7 @@ fn throttling_and_failures_lose_nothing_keep_the_call_budget_and_are_no_error() 
         fake.breaks(trouble);
         let shard = fake.shards()[0].clone();
         write(&fake, &shard, 0..1_000);
-        let mut reading = Reading::open(&env, &fake, &shard, None);
+        let mut reading = open(&env, &fake, &shard, None);
         assert_eq!(reading.records(1_000).await, numbers(0..1_000));
         let before = fake.asked().len();
         env.clock().sleep(MINUTE).await;
@@ -257,7 +285,7 @@ fn large_pages_keep_the_byte_budget() {
         for _ in 0..30 {
             fake.write(&shard, &large);
         }
-        let mut reading = Reading::open(&env, &fake, &shard, None);
+        let mut reading = open(&env, &fake, &shard, None);
         assert_eq!(reading.records(30).await.len(), 30);
         assert_eq!(fake.over_limit(), 0);
         assert!(env.clock().monotonic() > 8 * SECOND, "27 MB at 2 MiB a second, the last page unpaid");
@@ -273,7 +301,7 @@ fn an_endpoint_that_never_answers_is_asked_again() {
             fake.breaks(move |asked| (asked.call == call && std::mem::take(&mut first)).then_some(Trouble::Hang));
             let shard = fake.shards()[0].clone();
             write(&fake, &shard, 0..3);
-            let mut reading = Reading::open(&env, &fake, &shard, None);
+            let mut reading = open(&env, &fake, &shard, None);
             assert_eq!(reading.records(3).await, numbers(0..3));
             let took = env.clock().monotonic();
             assert!((30 * SECOND..40 * SECOND).contains(&took), "{call}: {took:?}");
@@ -287,7 +315,7 @@ fn what_somebody_must_mend_is_shown_until_it_is_mended_and_loses_nothing() {
         for (class, code) in [(Class::Denied, Code::KINESIS_DENIED), (Class::EncryptionKey, Code::ENCRYPTION_KEY_UNUSABLE)] {
             let fake = Fake::new(&env, 1);
             let shard = fake.shards()[0].clone();
-            let mut reading = Reading::open(&env, &fake, &shard, None);
+            let mut reading = open(&env, &fake, &shard, None);
             write(&fake, &shard, 0..3);
             assert_eq!(reading.records(3).await, numbers(0..3));
             fake.breaks(move |asked| (asked.call == "GetRecords").then_some(Trouble::Fault(class)));
@@ -316,7 +344,7 @@ fn an_end_that_no_child_confirms_is_settled_by_a_listing() {
             (asked.call == "GetRecords" && left > 0).then_some(Trouble::NoIterator)
         });
         write(&fake, &shard, 0..3);
-        let mut reading = Reading::open(&env, &fake, &shard, None);
+        let mut reading = open(&env, &fake, &shard, None);
         assert_eq!(reading.records(3).await, numbers(0..3));
         assert!(fake.asked().iter().any(|asked| asked.call == "ListShards"));
         // Closed, but its answers never name the children.
@@ -335,7 +363,7 @@ fn a_gap_is_reported_only_if_something_unread_can_be_in_it() {
             fake.set_retention(HOUR);
             let shard = fake.shards()[0].clone();
             write(&fake, &shard, 0..3);
-            let mut reading = Reading::open(&env, &fake, &shard, None);
+            let mut reading = open(&env, &fake, &shard, None);
             reading.records(3).await;
             if quiet {
                 // The tip is seen again and again, long after the last record.
@@ -349,7 +377,7 @@ fn a_gap_is_reported_only_if_something_unread_can_be_in_it() {
                 env.clock().sleep(2 * HOUR).await;
             }
             write(&fake, &shard, 4..5);
-            let mut again = Reading::resume_at(&env, &fake, &shard, &place);
+            let mut again = resume_at(&env, &fake, &shard, &place);
             assert_eq!(again.records(1).await, numbers(4..5));
             let notices = again.source.take_notices();
             assert_eq!(notices.len(), usize::from(lost), "{notices:?}");
@@ -371,12 +399,12 @@ fn a_shard_that_expired_while_nobody_read_it_is_reported_and_its_children_are_re
         let [low, _] = fake.split(&shard);
         env.clock().sleep(2 * HOUR).await;
         write(&fake, &low, 3..5);
-        let mut reading = Reading::resume(&env, &fake, &shard, &format!("after/{sequence}"), None);
+        let mut reading = resume(&env, &fake, &shard, &format!("after/{sequence}"));
         assert!(reading.to_the_end().await.is_empty());
         assert!(matches!(&reading.source.take_notices()[..], [Notice::Gap { after: Some(after), next: None, .. }] if *after == sequence));
         let end = reading.source.sweep(&reading.split, Ordinal::default()).unwrap().unwrap();
         assert!(end.completed && end.children.len() == 2);
-        let mut child = Reading::open(&env, &fake, &low, None);
+        let mut child = open(&env, &fake, &low, None);
         assert_eq!(child.records(2).await, numbers(3..5));
     });
 }
@@ -390,7 +418,7 @@ fn a_lag_near_the_retention_is_said_once() {
         let shard = fake.shards()[0].clone();
         write(&fake, &shard, 0..5);
         env.clock().sleep(50 * MINUTE).await;
-        let mut reading = Reading::open(&env, &fake, &shard, None);
+        let mut reading = open(&env, &fake, &shard, None);
         reading.records(5).await;
         env.clock().sleep(SECOND).await;
         let notices = reading.source.take_notices();
@@ -405,7 +433,7 @@ fn a_drain_ends_where_intake_stopped_and_whoever_reads_on_repeats_nothing() {
         fake.set_pages(1_000, 10);
         let shard = fake.shards()[0].clone();
         write(&fake, &shard, 0..200);
-        let mut reading = Reading::with(&env, &fake, &shard, QueueLimits { records: 20, bytes: 1 << 20 });
+        let mut reading = with_queue(&env, &fake, &shard, 20);
         assert_eq!(reading.records(10).await, numbers(0..10));
         env.clock().sleep(MINUTE).await;
         assert!(reading.source.begin_revoke(&reading.split));
@@ -423,7 +451,7 @@ fn a_drain_ends_where_intake_stopped_and_whoever_reads_on_repeats_nothing() {
         assert!(reading.source.resume_intake(&reading.split));
         assert_eq!(reading.records(70).await, numbers(30..100));
         // Elsewhere, from the drained place.
-        let mut next = Reading::resume_at(&env, &fake, &shard, &place);
+        let mut next = resume_at(&env, &fake, &shard, &place);
         assert_eq!(next.records(170).await, numbers(30..200));
     });
 }
@@ -432,13 +460,13 @@ fn a_drain_ends_where_intake_stopped_and_whoever_reads_on_repeats_nothing() {
 fn i12_a_drain_never_completes_a_split() {
     simulate(HOUR, |env| async move {
         let (fake, shard, _) = closed(&env, 0);
-        let mut reading = Reading::open(&env, &fake, &shard, None);
+        let mut reading = open(&env, &fake, &shard, None);
         reading.to_the_end().await;
         assert!(reading.source.begin_revoke(&reading.split));
         let place = reading.source.drain_ready(&reading.split, Ordinal::new(25)).unwrap().unwrap();
         assert!(!place.completed && place.children.is_empty());
         // Its next owner finds the end without a new record.
-        let mut next = Reading::resume_at(&env, &fake, &shard, &place);
+        let mut next = resume_at(&env, &fake, &shard, &place);
         assert!(next.to_the_end().await.is_empty());
         assert!(next.source.sweep(&next.split, Ordinal::default()).unwrap().unwrap().completed);
         assert!(next.source.take_notices().is_empty());
@@ -451,7 +479,7 @@ fn an_idle_shards_tip_is_known_and_goes_on() {
         let fake = Fake::new(&env, 1);
         let shard = fake.shards()[0].clone();
         write(&fake, &shard, 0..3);
-        let mut reading = Reading::open(&env, &fake, &shard, None);
+        let mut reading = open(&env, &fake, &shard, None);
         reading.records(3).await;
         assert_eq!(reading.commit(2).tip_time, None, "not all that was there is behind this");
         for _ in 0..3 {
@@ -469,12 +497,30 @@ fn a_closed_tenancy_is_read_no_more() {
     simulate(HOUR, |env| async move {
         let fake = Fake::new(&env, 1);
         let shard = fake.shards()[0].clone();
-        let mut reading = Reading::open(&env, &fake, &shard, None);
+        let mut reading = open(&env, &fake, &shard, None);
         env.clock().sleep(10 * SECOND).await;
         reading.source.close_split(&reading.split);
         let calls = fake.asked().len();
         env.clock().sleep(MINUTE).await;
         assert_eq!(fake.asked().len(), calls);
         assert!(!reading.source.begin_revoke(&reading.split), "it is not open");
+    });
+}
+
+#[test]
+fn a_stream_that_is_gone_is_waited_for_and_its_positions_are_kept() {
+    simulate(HOUR, |env| async move {
+        let fake = Fake::new(&env, 1);
+        let shard = fake.shards()[0].clone();
+        write(&fake, &shard, 0..3);
+        let mut reading = open(&env, &fake, &shard, None);
+        assert_eq!(reading.records(3).await, numbers(0..3));
+        fake.set_gone(true);
+        env.clock().sleep(10 * MINUTE).await;
+        assert_eq!(reading.source.troubles()[0].1.code, Code::STREAM_NOT_FOUND);
+        fake.set_gone(false);
+        write(&fake, &shard, 3..6);
+        assert_eq!(reading.records(3).await, numbers(3..6));
+        assert!(reading.source.take_notices().is_empty());
     });
 }

@@ -1,30 +1,53 @@
-//! One shard, opened and read in a simulation.
+//! One shard, opened and read: on the fake or on a stand-in.
 
-use crate::fake_kinesis::Fake;
 use millrace::coordination::records::{Descriptor, Progress, Shard};
 use millrace::coordination::source::{SplitOpening, SplitProgress, SplitSource};
-use millrace::env::Env;
+use millrace::env::{Env, first_of};
 use millrace::flow::{Lane, LaneId, LaneItem, Ordinal, SourceError, SplitEpoch, SplitId};
+use millrace::kinesis::Service;
 use millrace::source::QueueLimits;
 use millrace::source::kinesis::{KinesisSource, Setup};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 /// A source with one open split, and its lane.
-pub(super) struct Reading {
-    pub(super) source: KinesisSource,
-    pub(super) split: SplitId,
-    pub(super) identity: Arc<str>,
+pub(crate) struct Reading {
+    pub(crate) source: KinesisSource,
+    pub(crate) split: SplitId,
+    pub(crate) identity: Arc<str>,
     lane: Box<dyn Lane>,
     next: Ordinal,
     /// Records of a batch that were not asked for yet.
     rest: VecDeque<String>,
 }
 
+/// Which stream, and where to begin in a shard of it.
+pub(crate) struct From<'a> {
+    pub(crate) identity: Arc<str>,
+    pub(crate) retention: i64,
+    pub(crate) resume: Progress,
+    /// A plan's text, or none for the oldest record.
+    pub(crate) start: Option<&'a str>,
+    pub(crate) limits: QueueLimits,
+}
+
+impl From<'_> {
+    /// From the oldest record.
+    pub(crate) fn beginning(identity: Arc<str>, retention: i64) -> Self {
+        Self { identity, retention, resume: Progress::default(), start: None, limits: QueueLimits::default() }
+    }
+}
+
+/// What a committed place is resumed with.
+pub(crate) fn resumed(place: &SplitProgress) -> Progress {
+    Progress { position: place.position.clone(), tip_time: place.tip_time, ..Progress::default() }
+}
+
 /// An opening of the split `s` that reads on from a position.
-pub(super) fn opened(position: &str) -> SplitOpening {
+pub(crate) fn opened(position: &str) -> SplitOpening {
     SplitOpening {
         shard: Shard { split: SplitId::new("s"), descriptor: Descriptor::default(), parents: Vec::new() },
         resume: Progress { position: Some(position.into()), ..Progress::default() },
@@ -35,44 +58,12 @@ pub(super) fn opened(position: &str) -> SplitOpening {
     }
 }
 
-/// The hash keys of the second of two halves.
-pub(super) fn second_half() -> (Arc<str>, Arc<str>) {
-    ((1_u128 << 127).to_string().into(), u128::MAX.to_string().into())
-}
-
 impl Reading {
-    /// From this start: a plan's text, or none for the oldest record.
-    pub(super) fn open(env: &Env, fake: &Arc<Fake>, shard: &str, start: Option<&str>) -> Self {
-        Self::begin(env, fake, shard, (Progress::default(), start), (QueueLimits::default(), None))
-    }
-
-    /// From the oldest record, into a queue of this size.
-    pub(super) fn with(env: &Env, fake: &Arc<Fake>, shard: &str, limits: QueueLimits) -> Self {
-        Self::begin(env, fake, shard, (Progress::default(), None), (limits, None))
-    }
-
-    /// From a position, in the stream of this identity or else the one that the fake is.
-    pub(super) fn resume(env: &Env, fake: &Arc<Fake>, shard: &str, position: &str, identity: Option<&Arc<str>>) -> Self {
-        let resume = Progress { position: Some(position.into()), ..Progress::default() };
-        Self::begin(env, fake, shard, (resume, None), (QueueLimits::default(), identity))
-    }
-
-    /// From a committed place.
-    pub(super) fn resume_at(env: &Env, fake: &Arc<Fake>, shard: &str, place: &SplitProgress) -> Self {
-        let resume = Progress { position: place.position.clone(), tip_time: place.tip_time, ..Progress::default() };
-        Self::begin(env, fake, shard, (resume, None), (QueueLimits::default(), None))
-    }
-
-    fn begin(
-        env: &Env,
-        fake: &Arc<Fake>,
-        shard: &str,
-        (resume, start): (Progress, Option<&str>),
-        (limits, identity): (QueueLimits, Option<&Arc<str>>),
-    ) -> Self {
-        let identity = identity.cloned().unwrap_or_else(|| fake.identity());
-        let setup = Setup { stream: "main".into(), identity: identity.clone(), retention: fake.retention(), limits };
-        let mut source = KinesisSource::new(env, fake.clone(), setup);
+    /// Opens a shard of the stream behind a service.
+    pub(crate) fn open(env: &Env, service: Arc<dyn Service>, shard: &str, from: From<'_>) -> Self {
+        let From { identity, retention, resume, start, limits } = from;
+        let setup = Setup { stream: "main".into(), identity: identity.clone(), retention, limits };
+        let mut source = KinesisSource::new(env, service, setup);
         let split = SplitId::new(shard);
         let descriptor = Descriptor { stream: identity.clone(), shard: shard.into(), hash_range: None };
         let opening = SplitOpening {
@@ -90,7 +81,7 @@ impl Reading {
     }
 
     /// The next records, as texts; what they come with is held against the shard's order.
-    pub(super) async fn records(&mut self, count: usize) -> Vec<String> {
+    pub(crate) async fn records(&mut self, count: usize) -> Vec<String> {
         while self.rest.len() < count {
             match self.item().await {
                 LaneItem::Batch(batch) => {
@@ -105,7 +96,7 @@ impl Reading {
     }
 
     /// All records until the shard's end.
-    pub(super) async fn to_the_end(&mut self) -> Vec<String> {
+    pub(crate) async fn to_the_end(&mut self) -> Vec<String> {
         loop {
             match self.item().await {
                 LaneItem::Batch(batch) => {
@@ -117,8 +108,21 @@ impl Reading {
         }
     }
 
+    /// All records until none has come for this long.
+    pub(crate) async fn until_quiet(&mut self, quiet: Duration, env: &Env) -> Vec<String> {
+        loop {
+            match first_of(self.item(), env.clock().sleep(quiet)).await {
+                Some(LaneItem::Batch(batch)) => {
+                    self.rest.extend(batch.iter().map(|(_, record)| String::from_utf8(record.payload.to_vec()).unwrap()));
+                }
+                Some(LaneItem::End) | None => return self.rest.drain(..).collect(),
+                Some(LaneItem::Failed(error)) => panic!("{error}"),
+            }
+        }
+    }
+
     /// Why it cannot be read on.
-    pub(super) async fn failure(&mut self) -> SourceError {
+    pub(crate) async fn failure(&mut self) -> SourceError {
         loop {
             match self.item().await {
                 LaneItem::Batch(_) => {}
@@ -128,7 +132,7 @@ impl Reading {
         }
     }
 
-    pub(super) fn commit(&mut self, at: u64) -> SplitProgress {
+    pub(crate) fn commit(&mut self, at: u64) -> SplitProgress {
         let place = self.source.encode_commit(&self.split, Ordinal::new(at)).unwrap();
         assert_eq!(place.watermark, Ordinal::new(at));
         place
