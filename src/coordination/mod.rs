@@ -4,5 +4,16 @@
 //! events; the traits that sources and stores implement.
 //! May not: read records of the stream, know Kinesis or a sink; know a store's service outside the corner that is its own.
 
+pub mod assignment;
+mod driver;
+mod election;
+mod leader;
+pub mod ledger;
+mod membership;
+mod mirror;
 pub mod records;
+pub mod source;
 pub mod store;
+mod tidy;
+
+pub use driver::{Config, Driver, DriverError, Event};

@@ -1,13 +1,15 @@
 //! The store of coordination's records: what any of them must do, and what goes wrong with one.
 //!
-//! Owns: keys, object revisions, the trait, the proof of compare-and-swap at start.
+//! Owns: keys, object revisions, the trait, the proof of compare-and-swap at start, the limit of time around each call.
 //! May not: decide anything about ownership; a lost compare-and-swap is a value here, not an error.
 
 mod memory;
 mod proof;
+mod timed;
 
 pub use memory::Memory;
 pub use proof::prove;
+pub(super) use timed::Timed;
 
 use super::records::{Assignment, Beat, LeaderRecord, LedgerPage, PageId, PlanRecord, SplitRecord, WorkerName, WorkerRecord, WorkerStatus};
 use crate::error::{Code, Meaning, Retry};

@@ -2,4 +2,6 @@
 
 #[path = "../../support/conformance.rs"]
 mod conformance;
+mod fleet;
+mod runs;
 mod stores;
