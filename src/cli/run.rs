@@ -7,7 +7,7 @@ use super::{CliError, read};
 use crate::api::manifest;
 use crate::env::{self, Env, first_of};
 use crate::error::{Exit, Meaning};
-use crate::program::{self, ProgramError};
+use crate::program;
 use crate::runtime::{Counts, RuntimeError, Totals};
 use crate::worker::{Local, LocalError, LocalReport, Places};
 use std::future::pending;
@@ -41,20 +41,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         let elsewhere = pipeline.spec.root.config_map_ref.map(|at| at.name).unwrap_or_default();
         return Err(CliError::Revision(file.clone(), crate::api::revision::RevisionError::TextMissing(elsewhere)));
     };
-    let loaded = program::load(&pipeline.spec, text).map_err(|error| match error {
-        ProgramError::Root(errors) => CliError::Root(file.clone(), errors),
-        ProgramError::Names { problems, .. } => CliError::Names(file.clone(), problems),
-    })?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(async {
-        let env = env::real();
+    let loaded = program::load(&pipeline.spec, text).map_err(|error| CliError::program(file.clone(), error))?;
+    let report = env::run(async |env| {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let local = Local::new(&env, &pipeline.spec, loaded, &folder, arguments.input.as_deref());
         let local = local.map_err(|error| CliError::Local(file.clone(), text.as_str().into(), Box::new(error)))?;
         Ok::<_, CliError>(watched(&env, local, folder, arguments.quiet).await)
-    });
-    // A read of the standard input that nobody answers would hold it up.
-    runtime.shutdown_background();
+    })?;
     let LocalReport { counts, result } = report?;
     if !arguments.quiet {
         summary(&counts, &mut std::io::stderr().lock())?;

@@ -86,14 +86,13 @@ mod tests {
     use super::super::capture::{Capture, Frozen, FrozenKey};
     use super::super::{SplitKeys, StateError};
     use super::restore;
-    use crate::dataflow::value::Cell;
-    use crate::dataflow::{Limits, Monitor, Plan, RecordTime, Scratch};
+    use crate::dataflow::value::{Cell, Value};
+    use crate::dataflow::{Monitor, Plan, RecordTime, Scratch, testing};
     use crate::flow::{Admission, CaptureId, Digest, Ordinal, RootEpoch, RootRef, SplitEpoch, SplitId, SplitState, StateHead};
-    use crate::lang;
     use std::sync::Arc;
 
     fn plan(root: &str) -> Arc<Plan> {
-        Arc::new(Plan::new(&lang::check(root).unwrap(), Limits::default()))
+        Arc::new(testing::plan(root))
     }
 
     const COUNTER: &str = "out n: Int = default(n[1], 0) + 1";
@@ -143,7 +142,7 @@ mod tests {
         let mut keys = restore(&SplitId::new("s"), &states, (Digest::of(b"r"), &plan), |_| None).unwrap();
         let seen: Vec<_> = keys.iter().map(|key| (key.key.as_ref(), key.last_arrival)).collect();
         assert_eq!(seen, [(&b"a"[..], 40), (&b"b"[..], 10)]);
-        assert_eq!(next(&plan, &mut keys[0].monitor).value().and_then(|value| value.as_int()), Some(5));
+        assert_eq!(next(&plan, &mut keys[0].monitor).value().and_then(Value::as_int), Some(5));
     }
 
     #[test]
@@ -167,7 +166,7 @@ mod tests {
         let target = (Digest::of(b"new"), &*new);
         let mut keys = restore(&split, &states, target, |_| Some(Arc::clone(&old))).unwrap();
         let row = keys[0].monitor.tick(&new, &[], RecordTime { record: 0, arrival: 0 }, &mut Scratch::default()).map(|row| row.cell(1));
-        assert_eq!(row.unwrap().value().and_then(|value| value.as_int()), Some(40));
+        assert_eq!(row.unwrap().value().and_then(Value::as_int), Some(40));
         assert!(matches!(restore(&split, &states, target, |_| None), Err(StateError::RootMissing { .. })));
         for lost in [StateHead::Lost, StateHead::Inline(Arc::from(&b"x"[..]))] {
             let states = [SplitState { split: split.clone(), head: lost }];

@@ -1,8 +1,8 @@
-//! From a loaded program to what a loop runs: bindings to a decoder, outputs to encoders, policies.
+//! From a loaded program to what a loop runs: outputs to encoders, policies.
 
-use crate::api::pipeline::{Compression, KeyType, OnTickError, OnUndecodable, Output, PartitionKeyType};
+use crate::api::pipeline::{OnTickError, OnUndecodable, Output, PartitionKeyType};
 use crate::api::revision;
-use crate::codec::{self, BindingError, Bindings, Decoder, Encoder, KeyRule, Limits};
+use crate::codec::Encoder;
 use crate::dataflow::Plan;
 use crate::error::{Code, Meaning};
 use crate::flow::RootRef;
@@ -11,16 +11,10 @@ use crate::program::Loaded;
 use crate::runtime;
 use std::sync::Arc;
 
-/// How far a record's own time may lead its arrival where nothing is said, in microseconds.
-const MAX_LEAD: i64 = 300_000_000;
-
 /// Why a program cannot be put together.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AssembleError {
-    /// A binding does not fit the root.
-    #[error("{0}")]
-    Binding(#[from] BindingError),
     /// An output names a stream that the plan does not have, which loading has ruled out.
     #[error("output {output}: the plan has no stream {stream}")]
     Stream {
@@ -34,7 +28,6 @@ pub enum AssembleError {
 impl Meaning for AssembleError {
     fn code(&self) -> Code {
         match self {
-            Self::Binding(error) => error.code(),
             Self::Stream { .. } => Code::INTERNAL,
         }
     }
@@ -43,41 +36,13 @@ impl Meaning for AssembleError {
 /// What a loop runs of a program under an epoch.
 ///
 /// # Errors
-/// Its bindings do not fit its root.
-pub fn assemble(
-    loaded: Loaded,
-    program: &revision::Program,
-    root: RootRef,
-) -> Result<runtime::Program, AssembleError> {
-    let decoder = Decoder::new(&loaded.root, &bindings(program))?;
+/// An output names a stream that there is not.
+pub fn assemble(loaded: Loaded, program: &revision::Program, root: RootRef) -> Result<runtime::Program, AssembleError> {
+    let key = crate::program::bindings(program).key;
     let outputs = program.outputs.iter().map(|output| assembled(output, &loaded.plan)).collect::<Result<Vec<_>, _>>()?;
     let policies = policies(program, outputs.len());
-    let (text, key) = (program.root.text.as_str().into(), key(program));
-    Ok(runtime::Program { root, text, plan: Arc::new(loaded.plan), decoder, key, outputs, policies })
-}
-
-fn bindings(program: &revision::Program) -> Bindings<'_> {
-    let compression = program.format.as_ref().and_then(|format| format.compression).unwrap_or_default();
-    Bindings {
-        inputs: &program.root.inputs,
-        key: key(program),
-        time: program.root.time.as_deref(),
-        max_lead: program.root.max_lead.as_ref().map_or(MAX_LEAD, crate::api::scalar::Duration::micros),
-        compression: match compression {
-            Compression::Auto => codec::Compression::Auto,
-            Compression::None => codec::Compression::None,
-        },
-        streams: program.streams.iter().map(|stream| stream.name.clone()).collect(),
-        limits: Limits::default(),
-    }
-}
-
-fn key(program: &revision::Program) -> KeyRule {
-    let key_by = program.key_by.clone().unwrap_or_default();
-    match (key_by.r#type, key_by.field) {
-        (KeyType::Field, Some(field)) => KeyRule::Field(field),
-        _ => KeyRule::PartitionKey,
-    }
+    let text = program.root.text.as_str().into();
+    Ok(runtime::Program { root, text, plan: Arc::new(loaded.plan), decoder: loaded.decoder, key, outputs, policies })
 }
 
 fn assembled(output: &Output, plan: &Plan) -> Result<runtime::Output, AssembleError> {
@@ -87,8 +52,14 @@ fn assembled(output: &Output, plan: &Plan) -> Result<runtime::Output, AssembleEr
     };
     let named = |stream: &str| slot(stream).map(|at| (Arc::<str>::from(stream), at));
     let streams: Vec<(Arc<str>, usize)> = match &output.streams {
-        Some(names) => names.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
-        None => plan.streams().iter().enumerate().filter(|(_, stream)| stream.kind == StreamKind::Out).map(|(at, stream)| (Arc::clone(&stream.name), at)).collect(),
+        Some(listed) => listed.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
+        None => plan
+            .streams()
+            .iter()
+            .enumerate()
+            .filter(|(_, stream)| stream.kind == StreamKind::Out)
+            .map(|(at, stream)| (Arc::clone(&stream.name), at))
+            .collect(),
     };
     Ok(runtime::Output {
         name: output.name.as_str().into(),

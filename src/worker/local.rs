@@ -14,7 +14,7 @@ use crate::lang::types::Type;
 use crate::program::Loaded;
 use crate::runtime::{Added, Counts, Ending, FromLoop, Loop, OutputError, RuntimeError, Settings, ToLoop, Totals, Wires};
 use crate::source::generator::{Kind, Recipe};
-use crate::source::{QueueLimits, file, generator};
+use crate::source::{self, Fetching, QueueLimits, file, generator};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -149,7 +149,12 @@ impl Local {
         let wires = Wires { mailbox, answers, totals: self.totals() };
         let owner = Loop::new(&self.env, Arc::clone(&self.program), session, settings, wires);
         self.env.tasks().thread("owner loop", Box::pin(owner.run()));
-        let mut control = Control { to_loop, opener: Opener::new(&self.env, &self.splits, self.program.root, stop.clone()), splits: self.splits, open: 0 };
+        let mut control = Control {
+            to_loop,
+            opener: Opener::new(&self.env, &self.splits, self.program.root, stop.clone()),
+            splits: self.splits,
+            open: 0,
+        };
         control.open_more().await;
         let mut stopping = *stop.borrow();
         loop {
@@ -234,10 +239,11 @@ impl Opener {
 
     fn open(&mut self, split: Split) -> Gain {
         self.lane = self.lane.next();
-        let stop = self.stop.clone();
+        let places = source::Places::new("".into(), Waker::noop().clone());
+        let fetching = Fetching { limits: self.limits, stop: self.stop.clone(), places };
         let (split, lane): (SplitId, Box<dyn Lane>) = match split {
-            Split::File(split) => (split.id.clone(), Box::new(file::open(&self.env, &split, self.limits, stop))),
-            Split::Generator(recipe) => (SplitId::new("generator"), Box::new(generator::open(&self.env, recipe, self.limits, stop))),
+            Split::File(split) => (split.id.clone(), Box::new(file::open(&self.env, &split, file::FilePlace::default(), fetching))),
+            Split::Generator(recipe) => (SplitId::new("generator"), Box::new(generator::open(&self.env, recipe, 0, fetching))),
         };
         Gain { lane, id: self.lane, split, epoch: SplitEpoch::new(1), state: Vec::new(), root: self.root }
     }

@@ -16,6 +16,7 @@ mod coverage;
 mod crds;
 mod digests;
 mod docs;
+mod examples;
 #[path = "../support/fake_kinesis.rs"]
 mod fake_kinesis;
 mod flow;
@@ -26,5 +27,8 @@ mod kinesis_reading;
 #[path = "../support/kinesis_suite.rs"]
 mod kinesis_suite;
 mod manifests;
+mod plan;
+mod sessions;
 #[path = "../support/table.rs"]
 mod table;
+mod trace;

@@ -13,9 +13,11 @@ impl Loop {
         let result = self.work().await;
         let by = self.finish.unwrap_or_else(|| Deadline::after(self.env.clock().monotonic(), self.settings.drain));
         let result = match result {
-            Ok(()) => self.flush(by).await,
-            // What ticks before the failing one have made is whole: it is submitted, so that less is evaluated again.
-            Err(error) => self.submit_last().and(Err(error)),
+            Ok(()) => self.flush(by).await.and_then(|()| if self.lanes.are_over() { Ok(()) } else { Err(RuntimeError::InputLeft) }),
+            Err(error @ RuntimeError::Output(_)) => Err(error),
+            // What ticks before the failing one have made is whole: it is delivered, so that less is evaluated again. The
+            // failure stays the answer.
+            Err(error) => self.flush(by).await.or(Ok(())).and(Err(error)),
         };
         self.tell_captures().await;
         self.publish_counts();
@@ -44,7 +46,7 @@ impl Loop {
             self.submit_last()?;
             let waiting = self.held.as_ref().map_or(0, |held| held.len().saturating_add(self.open.len()));
             if waiting == 0 && self.writer.durable() == self.admitted {
-                return if self.lanes.are_over() { Ok(()) } else { Err(RuntimeError::InputLeft) };
+                return Ok(());
             }
             let changed = poll_fn(|cx| match self.writer.poll_change(cx) {
                 Poll::Ready(change) => Poll::Ready(Some(change)),
@@ -53,8 +55,7 @@ impl Loop {
             match changed.await {
                 Some(change) => change.map_err(|error| RuntimeError::Output(Box::new(error)))?,
                 // What is admitted and not delivered, the close will report.
-                None if waiting == 0 && self.lanes.are_over() => return Ok(()),
-                None if waiting == 0 => return Err(RuntimeError::InputLeft),
+                None if waiting == 0 => return Ok(()),
                 None => return Err(RuntimeError::Deadline(waiting)),
             }
         }

@@ -81,7 +81,7 @@ impl Evaluator {
                 emission.rows(row, open);
                 Ok(())
             }
-            Err(error) => failed(Failing { program, counts, record, key: input.key(), open }, error),
+            Err(error) => failed(&mut Failing { program, counts, record, key: input.key(), open }, error),
         }
     }
 }
@@ -191,7 +191,7 @@ struct Failing<'a> {
 }
 
 #[cold]
-fn failed(at: Failing<'_>, error: TickError) -> Result<(), RuntimeError> {
+fn failed(at: &mut Failing<'_>, error: TickError) -> Result<(), RuntimeError> {
     let name = || Box::new(dead_letter::name(at.record));
     let (failure, first) = match error {
         TickError::Failed(failure) => (failure, true),

@@ -109,11 +109,11 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::{GRACE, Keys};
-    use crate::dataflow::{Limits, Plan};
-    use crate::lang;
+    use crate::dataflow::Plan;
+    use crate::dataflow::testing;
 
     fn plan() -> Plan {
-        Plan::new(&lang::check("out n: Int = default(n[1], 0) + 1").unwrap(), Limits::default())
+        testing::plan("out n: Int = default(n[1], 0) + 1")
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 /// All lanes of a loop, and the batch at hand.
 #[derive(Default)]
 pub(super) struct Lanes {
-    lanes: Vec<Held>,
+    held: Vec<Held>,
     /// Where the next round begins.
     turn: usize,
     current: Option<Current>,
@@ -69,14 +69,14 @@ impl Lanes {
     pub(super) fn add(&mut self, added: Added) {
         let Added { gain, keys, inherited } = added;
         let tenancy = Tenancy { lane: gain.id, split: gain.split, epoch: gain.epoch };
-        self.lanes.push(Held { lane: Some(gain.lane), tenancy, keys: Keys::restored(keys, inherited), marks: Marks::default() });
+        self.held.push(Held { lane: Some(gain.lane), tenancy, keys: Keys::restored(keys, inherited), marks: Marks::default() });
     }
 
     /// Lets go of lanes, and of what is left of their batch.
     pub(super) fn drop(&mut self, lanes: &[LaneId]) {
         for lane in lanes {
-            let Some(at) = self.lanes.iter().position(|held| held.tenancy.lane == *lane) else { continue };
-            self.lanes.remove(at);
+            let Some(at) = self.held.iter().position(|held| held.tenancy.lane == *lane) else { continue };
+            self.held.remove(at);
             self.current = self.current.take().filter(|current| current.lane != at).map(|current| {
                 let lane = if current.lane > at { current.lane.saturating_sub(1) } else { current.lane };
                 Current { lane, ..current }
@@ -86,7 +86,7 @@ impl Lanes {
 
     /// Whether no lane can give a record any more.
     pub(super) fn are_over(&self) -> bool {
-        self.current.is_none() && self.lanes.iter().all(|held| held.lane.is_none())
+        self.current.is_none() && self.held.iter().all(|held| held.lane.is_none())
     }
 
     /// Whether every lane stands between two batches.
@@ -97,25 +97,25 @@ impl Lanes {
     /// The lane, where it stands between two batches.
     pub(super) fn between_batches(&mut self, lane: LaneId) -> Option<&mut Held> {
         let current = self.current.as_ref().map(|current| current.lane);
-        let found = self.lanes.iter_mut().enumerate().find(|(_, held)| held.tenancy.lane == lane);
+        let found = self.held.iter_mut().enumerate().find(|(_, held)| held.tenancy.lane == lane);
         found.filter(|(at, _)| Some(*at) != current).map(|(_, held)| held)
     }
 
     /// Whether it is one of them.
     pub(super) fn has(&self, lane: LaneId) -> bool {
-        self.lanes.iter().any(|held| held.tenancy.lane == lane)
+        self.held.iter().any(|held| held.tenancy.lane == lane)
     }
 
     /// All of them.
     pub(super) fn all(&mut self) -> impl Iterator<Item = &mut Held> {
-        self.lanes.iter_mut()
+        self.held.iter_mut()
     }
 
     /// The next item of any lane, each in its turn.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(usize, LaneItem)> {
-        for step in 0..self.lanes.len() {
-            let at = self.turn.wrapping_add(step).checked_rem(self.lanes.len()).unwrap_or(0);
-            let Some(lane) = self.lanes.get_mut(at).and_then(|held| held.lane.as_mut()) else { continue };
+        for step in 0..self.held.len() {
+            let at = self.turn.wrapping_add(step).checked_rem(self.held.len()).unwrap_or(0);
+            let Some(lane) = self.held.get_mut(at).and_then(|held| held.lane.as_mut()) else { continue };
             if let Poll::Ready(item) = lane.poll_next(cx) {
                 self.turn = at.wrapping_add(1);
                 return Poll::Ready((at, item));
@@ -137,7 +137,7 @@ impl Lanes {
         if current.at >= current.batch.records.end {
             return None;
         }
-        let held = self.lanes.get_mut(current.lane)?;
+        let held = self.held.get_mut(current.lane)?;
         let record = current.batch.page.record(current.at)?;
         Some((&held.tenancy, &mut held.keys, record))
     }
@@ -148,7 +148,7 @@ impl Lanes {
         let Some(current) = &mut self.current else { return };
         let done = current.at.saturating_sub(current.batch.records.start);
         current.at = current.at.saturating_add(1);
-        if let Some(held) = self.lanes.get_mut(current.lane) {
+        if let Some(held) = self.held.get_mut(current.lane) {
             held.marks.evaluated = current.batch.first.plus(done as u64);
         }
     }
@@ -156,7 +156,7 @@ impl Lanes {
     /// What the lane at hand has evaluated waits for this admission.
     pub(super) fn tag(&mut self, admission: Admission) {
         let lane = self.current.as_ref().map(|current| current.lane);
-        if let Some(held) = lane.and_then(|lane| self.lanes.get_mut(lane)) {
+        if let Some(held) = lane.and_then(|lane| self.held.get_mut(lane)) {
             held.marks.tag(admission);
         }
     }
@@ -169,21 +169,21 @@ impl Lanes {
 
     /// A lane has ended: it gives no more records, and stays until it is dropped.
     pub(super) fn end(&mut self, lane: usize) -> Option<LaneId> {
-        let held = self.lanes.get_mut(lane)?;
+        let held = self.held.get_mut(lane)?;
         held.lane = None;
         Some(held.tenancy.lane)
     }
 
     /// Everything up to this admission is durable.
     pub(super) fn durable(&mut self, prefix: Admission) {
-        for held in &mut self.lanes {
+        for held in &mut self.held {
             held.marks.durable(prefix);
         }
     }
 
     /// A lane whose watermark has risen since it was last told.
     pub(super) fn next_watermark(&mut self) -> Option<(LaneId, Ordinal)> {
-        let risen = self.lanes.iter_mut().find(|held| held.marks.told < held.marks.durable)?;
+        let risen = self.held.iter_mut().find(|held| held.marks.told < held.marks.durable)?;
         risen.marks.told = risen.marks.durable;
         Some((risen.tenancy.lane, risen.marks.told))
     }

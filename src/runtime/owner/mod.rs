@@ -275,13 +275,7 @@ impl Loop {
     }
 }
 
-fn capture(
-    held: &mut Held,
-    id: CaptureId,
-    admission: Admission,
-    (root, ttl): (RootRef, Option<i64>),
-    program: &Arc<Program>,
-) -> Capture {
+fn capture(held: &mut Held, id: CaptureId, admission: Admission, (root, ttl): (RootRef, Option<i64>), program: &Arc<Program>) -> Capture {
     Capture {
         id,
         split: held.tenancy.split.clone(),

@@ -99,8 +99,7 @@ impl Session {
                 }
             });
         }
-        let state =
-            State { admitted: Admission::default(), owners, first_error: None, changes: 0, waiting: Vec::new(), closing: None };
+        let state = State { admitted: Admission::default(), owners, first_error: None, changes: 0, waiting: Vec::new(), closing: None };
         let shared = Arc::new(Shared { env: env.clone(), state: Mutex::new(state) });
         for (at, destination) in tasks {
             env.tasks().spawn("delivery owner", Box::pin(own(Arc::clone(&shared), at, destination)));
@@ -111,7 +110,8 @@ impl Session {
     /// Whether a queue has no room for its part.
     fn full(&self, state: &State, batch: &OutputBatch) -> bool {
         state.owners.iter().zip(batch.parts()).any(|(owner, rows)| {
-            let over = owner.rows.saturating_add(rows.len()) > self.limits.rows || owner.bytes.saturating_add(rows.bytes()) > self.limits.bytes;
+            let over =
+                owner.rows.saturating_add(rows.len()) > self.limits.rows || owner.bytes.saturating_add(rows.bytes()) > self.limits.bytes;
             over && !rows.is_empty() && !owner.queue.is_empty()
         })
     }

@@ -46,16 +46,9 @@ impl Marks {
         self.tips.back().map(|(_, time)| *time)
     }
 
-    /// Records are given to the lane, the next ordinals.
+    /// The lane has taken records, the next ordinals.
     pub(super) fn give(&mut self, sequences: impl Iterator<Item = Sequence>) {
         self.sequences.extend(sequences);
-    }
-
-    /// The lane did not take the last so many records after all.
-    pub(super) fn withdraw(&mut self, records: usize) {
-        self.sequences.truncate(self.sequences.len().saturating_sub(records));
-        let last = self.last();
-        self.tips.retain(|(ordinal, _)| *ordinal <= last);
     }
 
     /// At this time of the service's, the shard had nothing behind the last record.
@@ -131,16 +124,5 @@ mod tests {
         assert_eq!((tip_at(0), tip_at(3), tip_at(4), tip_at(5), tip_at(6)), (Some(100), Some(100), Some(200), Some(200), Some(310)));
         marks.tip(400);
         assert_eq!(marks.commit(Ordinal::new(6)).unwrap().tip_time, Some(400), "an idle shard's is renewed");
-    }
-
-    #[test]
-    fn what_a_lane_did_not_take_was_never_given() {
-        let mut marks = Marks::new(None, None);
-        marks.give(sequences(0..2));
-        marks.give(sequences(2..5));
-        marks.withdraw(3);
-        assert_eq!((marks.last(), marks.position()), (Ordinal::new(2), after(1)));
-        marks.give(sequences(2..5));
-        assert_eq!(marks.commit(Ordinal::new(3)).unwrap().position, after(2));
     }
 }

@@ -71,8 +71,6 @@ pub(super) struct Reader {
     expected: Option<Expected>,
     /// The record to read on from is gone: the oldest one is next.
     from_horizon: bool,
-    /// Records given to the lane that it has not taken yet.
-    offered: usize,
     backoff: Backoff,
     failing_since: Option<Duration>,
     doubts: u32,
@@ -90,7 +88,6 @@ impl Reader {
             iterator: None,
             expected: None,
             from_horizon: false,
-            offered: 0,
             backoff: Backoff::default(),
             failing_since: None,
             doubts: 0,
@@ -102,10 +99,6 @@ impl Reader {
     /// What it waited for was given up: what the lane has not taken is read again.
     pub(super) fn interrupted(&mut self) {
         self.iterator = None;
-        match std::mem::take(&mut self.offered) {
-            0 => {}
-            offered => self.tenancy.withdraw(offered),
-        }
     }
 
     /// Reads on until there is an outcome.
@@ -219,13 +212,11 @@ impl Reader {
                 payload: &record.data,
             });
         }
-        if !self.tenancy.give(records.iter().map(|record| record.sequence.clone())) {
-            return Some(Outcome::Stopped);
-        }
-        self.offered = records.len();
-        let sent = feeder.send(handed).await;
-        self.offered = 0;
-        if !records.is_empty() {
+        let sequences: Vec<_> = records.iter().map(|record| record.sequence.clone()).collect();
+        let read = !records.is_empty();
+        let tenancy = &self.tenancy;
+        let sent = feeder.send(handed, move || tenancy.give(sequences)).await;
+        if read {
             self.from_horizon = false;
         }
         sent.err().map(|_closed| Outcome::LaneGone)

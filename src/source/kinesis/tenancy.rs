@@ -1,7 +1,7 @@
 //! What a tenancy's fetcher and its source share.
 //!
-//! The fetcher runs on another thread. Whether it may give records, and which it has given, change under one lock: what a
-//! drain has once seen as all stays all.
+//! The fetcher runs on another thread: a drain is over only once it has said that it rests, and it says under the same lock
+//! that it reads again. So what a drain has once seen as all stays all.
 
 use super::marks::{Marks, Place};
 use super::notice::{Notice, Trouble};
@@ -35,6 +35,8 @@ pub(super) struct Tenancy {
 
 struct State {
     intake: Intake,
+    /// The fetcher gives nothing to the lane until it says that it reads again.
+    rests: bool,
     marks: Marks,
     /// The shard was read to its end, and became these.
     end: Option<Vec<ChildShard>>,
@@ -78,19 +80,22 @@ impl Tenancy {
         self.state.lock().marks.newest_tip()
     }
 
-    /// Records are about to be given to the lane; false: they may not be any more.
-    pub(super) fn give(&self, sequences: impl Iterator<Item = Sequence>) -> bool {
+    /// The lane has taken records.
+    pub(super) fn give(&self, sequences: Vec<Sequence>) {
+        self.state.lock().marks.give(sequences.into_iter());
+    }
+
+    /// The fetcher is about to read; false: it may not.
+    pub(super) fn begin(&self) -> bool {
         let mut state = self.state.lock();
         let open = state.intake == Intake::Open;
-        if open {
-            state.marks.give(sequences);
-        }
+        state.rests = !open;
         open
     }
 
-    /// The lane did not take them after all.
-    pub(super) fn withdraw(&self, records: usize) {
-        self.state.lock().marks.withdraw(records);
+    /// The fetcher reads no more, for now or for good.
+    pub(super) fn rest(&self) {
+        self.state.lock().rests = true;
         self.waker.wake_by_ref();
     }
 
@@ -136,10 +141,10 @@ impl Tenancy {
         state.end.is_some() && state.marks.last() == at
     }
 
-    /// Whether intake has stopped and nothing was given behind this ordinal.
+    /// Whether intake has stopped and nothing was or will be given behind this ordinal.
     pub(super) fn drained_at(&self, at: Ordinal) -> bool {
         let state = self.state.lock();
-        state.intake == Intake::Stopped && state.marks.last() == at
+        state.intake == Intake::Stopped && state.rests && state.marks.last() == at
     }
 
     /// Once: whether the shard was read to its end.

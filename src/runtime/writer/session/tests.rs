@@ -1,3 +1,5 @@
+//! The writer over destinations that are slow, fail or hang, in a simulated world.
+
 use super::{QueueLimits, Session, Target};
 use crate::env::{Env, Simulation};
 use crate::error::{Code, Retry};
@@ -107,7 +109,7 @@ fn run<T: Send + 'static>(world: &Simulation, work: impl Future<Output = T> + Se
         *told.lock() = Some((said, env.clock().monotonic()));
     };
     world.env().tasks().spawn("test", Box::pin(task));
-    world.run(Duration::from_secs(3_600));
+    world.run(Duration::from_hours(1));
     answer.lock().take().expect("the work has ended")
 }
 
