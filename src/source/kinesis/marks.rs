@@ -87,23 +87,23 @@ mod tests {
         numbers.map(|number| number.to_string().parse().unwrap())
     }
 
-    fn after(number: u32) -> Option<Position> {
-        Some(format!("after/{number}").parse().unwrap())
+    fn after(number: u32) -> Position {
+        format!("after/{number}").parse().unwrap()
     }
 
     #[test]
     fn every_ordinal_has_its_record_and_the_first_place_is_where_it_was_read_on_from() {
-        let mut marks = Marks::new(after(9), None);
-        assert_eq!(marks.commit(Ordinal::default()).unwrap().position, after(9));
+        let mut marks = Marks::new(Some(after(9)), None);
+        assert_eq!(marks.commit(Ordinal::default()).unwrap().position, Some(after(9)));
         marks.give(sequences(10..13));
         marks.give(sequences(20..22));
-        assert_eq!((marks.last(), marks.position()), (Ordinal::new(5), after(21)));
+        assert_eq!((marks.last(), marks.position()), (Ordinal::new(5), Some(after(21))));
         for (ordinal, number) in [(1, 10), (3, 12), (3, 12), (4, 20), (5, 21)] {
-            assert_eq!(marks.commit(Ordinal::new(ordinal)).unwrap().position, after(number), "{ordinal}");
+            assert_eq!(marks.commit(Ordinal::new(ordinal)).unwrap().position, Some(after(number)), "{ordinal}");
         }
         assert_eq!(marks.commit(Ordinal::new(4)), None, "it is forgotten");
         assert_eq!(marks.commit(Ordinal::new(6)), None, "it was never given");
-        assert_eq!(marks.commit(Ordinal::new(5)).unwrap().position, after(21));
+        assert_eq!(marks.commit(Ordinal::new(5)).unwrap().position, Some(after(21)));
     }
 
     #[test]

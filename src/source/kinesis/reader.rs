@@ -288,12 +288,11 @@ impl Reader {
             return self.wait(fault).await;
         }
         self.expected = None;
-        match self.tenancy.position() {
-            Some(position) => self.miss(&Expected::at(&position), None, summary.at),
-            None => {
-                let (split, until) = (self.tenancy.split().clone(), summary.at.map(|at| at.saturating_sub(self.retention())));
-                self.tenancy.notice(Notice::Gap { split, after: None, next: None, since: self.tenancy.tip(), until });
-            }
+        if let Some(position) = self.tenancy.position() {
+            self.miss(&Expected::at(&position), None, summary.at);
+        } else {
+            let (split, until) = (self.tenancy.split().clone(), summary.at.map(|at| at.saturating_sub(self.retention())));
+            self.tenancy.notice(Notice::Gap { split, after: None, next: None, since: self.tenancy.tip(), until });
         }
         Some(Outcome::End(lineage::children(&shards, &self.shard)))
     }
@@ -301,20 +300,19 @@ impl Reader {
     /// The service takes a stored position for wrong. It is never replaced by another place to begin at.
     async fn position_refused(&mut self, fault: &Fault) -> Option<Outcome> {
         let Common { env, service, identity, .. } = &*self.common;
-        match bounded(env, &**service, "DescribeStreamSummary", service.summary()).await {
-            Err(fault) => self.wait(&fault).await,
-            Ok(summary) => Some(Outcome::Failed(match same_stream(&summary, identity) {
-                Err(error) => error,
-                Ok(()) => {
-                    let place = self.tenancy.position().map(|position| position.to_string()).unwrap_or_default();
-                    let message = format!(
-                        "shard {} cannot be read on from {place}: {}; move the split with `kubectl millrace splits --seek`",
-                        self.shard, fault.said
-                    );
-                    SourceError { class: ErrorClass::Record, code: Code::POSITION_INVALID, message: message.into() }
-                }
-            })),
-        }
+        let summary = match bounded(env, &**service, "DescribeStreamSummary", service.summary()).await {
+            Ok(summary) => summary,
+            Err(fault) => return self.wait(&fault).await,
+        };
+        let invalid = || {
+            let place = self.tenancy.position().map(|position| position.to_string()).unwrap_or_default();
+            let message = format!(
+                "shard {} cannot be read on from {place}: {}; move the split with `kubectl millrace splits --seek`",
+                self.shard, fault.said
+            );
+            SourceError { class: ErrorClass::Record, code: Code::POSITION_INVALID, message: message.into() }
+        };
+        Some(Outcome::Failed(same_stream(&summary, identity).map_or_else(|error| error, |()| invalid())))
     }
 
     /// The shard has no next iterator, and answers name no children: a listing decides.

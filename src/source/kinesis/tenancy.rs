@@ -51,7 +51,16 @@ pub(super) type Committed = (Place, Option<Vec<ChildShard>>);
 
 impl Tenancy {
     pub(super) fn new(split: SplitId, marks: Marks, waker: Waker) -> Self {
-        let state = State { intake: Intake::Open, marks, end: None, end_told: false, trouble: None, behind: None, notices: Vec::new() };
+        let state = State {
+            intake: Intake::Open,
+            rests: true,
+            marks,
+            end: None,
+            end_told: false,
+            trouble: None,
+            behind: None,
+            notices: Vec::new(),
+        };
         Self { split, waker, state: Mutex::new(state), intake: watch::Sender::new(Intake::Open) }
     }
 
