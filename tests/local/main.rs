@@ -20,6 +20,7 @@ mod examples;
 #[path = "../support/fake_kinesis.rs"]
 mod fake_kinesis;
 mod flow;
+mod fuzz;
 mod house;
 mod kinesis;
 #[path = "../support/kinesis_reading.rs"]
@@ -28,6 +29,7 @@ mod kinesis_reading;
 mod kinesis_suite;
 mod manifests;
 mod plan;
+mod run;
 mod sessions;
 #[path = "../support/table.rs"]
 mod table;
