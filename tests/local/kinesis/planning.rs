@@ -14,7 +14,7 @@ fn listings(fake: &Fake) -> Vec<String> {
 }
 
 #[test]
-fn a_thousand_and_one_shards_take_two_pages_and_a_token_that_expired_starts_over() {
+fn scenario_07_a_thousand_and_one_shards_take_two_pages_and_a_token_that_expired_starts_over() {
     simulate(HOUR, |env| async move {
         let fake = Fake::new(&env, 1_001);
         let plan = KinesisPlanner::new(&env, fake.clone(), StartRule::TrimHorizon).plan().await.unwrap();
@@ -22,9 +22,9 @@ fn a_thousand_and_one_shards_take_two_pages_and_a_token_that_expired_starts_over
         assert_eq!(listings(&fake), ["First(All)", "Next(Token(..))"]);
 
         let fake = Fake::new(&env, 1_001);
-        let mut expired = false;
+        let mut told = false;
         fake.breaks(move |asked| {
-            let expires = asked.from.starts_with("Next") && !std::mem::replace(&mut expired, true);
+            let expires = asked.from.starts_with("Next") && !std::mem::replace(&mut told, true);
             expires.then_some(Trouble::Fault(Class::ExpiredToken))
         });
         let plan = KinesisPlanner::new(&env, fake.clone(), StartRule::TrimHorizon).plan().await.unwrap();

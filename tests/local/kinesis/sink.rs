@@ -84,7 +84,7 @@ fn rows_that_are_not_taken_are_sent_again_alone_and_nothing_of_their_key_overtak
 }
 
 #[test]
-fn a_call_that_is_never_answered_is_repeated() {
+fn scenario_16_a_call_that_is_never_answered_is_repeated() {
     let mut first = true;
     let (result, fake, took) = deliver(HOUR, rows(&[("a", "1")]), move |_| std::mem::take(&mut first).then_some(Trouble::Hang));
     result.unwrap();

@@ -60,7 +60,7 @@ fn closed(env: &Env, empty_pages: u32) -> (Arc<Fake>, Arc<str>, [Arc<str>; 2]) {
 }
 
 #[test]
-fn the_page_with_the_null_iterator_gives_its_records_and_the_end_comes_once_all_is_acknowledged() {
+fn scenario_02_the_page_with_the_null_iterator_gives_its_records_and_the_end_comes_once_all_is_acknowledged() {
     simulate(HOUR, |env| async move {
         for empty_pages in [0, 1, 50] {
             let (fake, shard, children) = closed(&env, empty_pages);
@@ -82,7 +82,7 @@ fn the_page_with_the_null_iterator_gives_its_records_and_the_end_comes_once_all_
 }
 
 #[test]
-fn an_empty_shard_that_was_split_ends_without_a_record() {
+fn scenario_02_an_empty_shard_that_was_split_ends_without_a_record() {
     simulate(HOUR, |env| async move {
         let fake = Fake::new(&env, 1);
         let shard = fake.shards()[0].clone();
@@ -111,7 +111,7 @@ fn both_parents_of_a_merge_name_their_child() {
 }
 
 #[test]
-fn latest_crash_before_the_first_commit_split_restart_loses_nothing() {
+fn scenario_06_latest_crash_before_the_first_commit_split_restart_loses_nothing() {
     simulate(HOUR, |env| async move {
         let fake = Fake::new(&env, 2);
         let shard = fake.shards()[0].clone();
@@ -138,7 +138,7 @@ fn latest_crash_before_the_first_commit_split_restart_loses_nothing() {
 }
 
 #[test]
-fn a_timestamp_start_takes_what_arrived_then_and_all_of_the_children() {
+fn scenario_06_a_timestamp_start_takes_what_arrived_then_and_all_of_the_children() {
     simulate(HOUR, |env| async move {
         let fake = Fake::new(&env, 1);
         let shard = fake.shards()[0].clone();
@@ -163,7 +163,7 @@ fn a_timestamp_start_takes_what_arrived_then_and_all_of_the_children() {
 }
 
 #[test]
-fn a_timestamp_ahead_of_the_service_is_its_now_and_reads_without_trouble() {
+fn scenario_12_a_timestamp_ahead_of_the_service_is_its_now_and_reads_without_trouble() {
     simulate(HOUR, |env| async move {
         let fake = Fake::new(&env, 1);
         let shard = fake.shards()[0].clone();
@@ -180,7 +180,7 @@ fn a_timestamp_ahead_of_the_service_is_its_now_and_reads_without_trouble() {
 }
 
 #[test]
-fn a_position_that_the_service_calls_invalid_fails_the_split_and_never_begins_elsewhere() {
+fn scenario_12_a_position_that_the_service_calls_invalid_fails_the_split_and_never_begins_elsewhere() {
     simulate(HOUR, |env| async move {
         let fake = Fake::new(&env, 1);
         let shard = fake.shards()[0].clone();
@@ -221,7 +221,7 @@ fn iterators(fake: &Fake) -> Vec<String> {
 }
 
 #[test]
-fn minutes_of_a_blocked_sink_repeat_nothing_and_hold_no_more_than_the_queue_may() {
+fn scenario_14_minutes_of_a_blocked_sink_repeat_nothing_and_hold_no_more_than_the_queue_may() {
     simulate(HOUR, |env| async move {
         let fake = Fake::new(&env, 1);
         fake.set_pages(1_000, 10);
@@ -242,7 +242,7 @@ fn minutes_of_a_blocked_sink_repeat_nothing_and_hold_no_more_than_the_queue_may(
 }
 
 #[test]
-fn throttling_and_failures_lose_nothing_keep_the_call_budget_and_are_no_error() {
+fn scenario_15_throttling_and_failures_lose_nothing_keep_the_call_budget_and_are_no_error() {
     let mut calls = 0_u32;
     let trouble = move |asked: &Asked| {
         if asked.call != "GetRecords" {
@@ -293,7 +293,7 @@ fn large_pages_keep_the_byte_budget() {
 }
 
 #[test]
-fn an_endpoint_that_never_answers_is_asked_again() {
+fn scenario_16_an_endpoint_that_never_answers_is_asked_again() {
     for call in ["GetShardIterator", "GetRecords"] {
         let mut first = true;
         simulate(HOUR, move |env| async move {
@@ -310,7 +310,7 @@ fn an_endpoint_that_never_answers_is_asked_again() {
 }
 
 #[test]
-fn what_somebody_must_mend_is_shown_until_it_is_mended_and_loses_nothing() {
+fn scenario_17_what_somebody_must_mend_is_shown_until_it_is_mended_and_loses_nothing() {
     simulate(HOUR, |env| async move {
         for (class, code) in [(Class::Denied, Code::KINESIS_DENIED), (Class::EncryptionKey, Code::ENCRYPTION_KEY_UNUSABLE)] {
             let fake = Fake::new(&env, 1);
@@ -389,7 +389,7 @@ fn a_gap_is_reported_only_if_something_unread_can_be_in_it() {
 }
 
 #[test]
-fn a_shard_that_expired_while_nobody_read_it_is_reported_and_its_children_are_read() {
+fn scenario_11_a_shard_that_expired_while_nobody_read_it_is_reported_and_its_children_are_read() {
     simulate(100 * HOUR, |env| async move {
         let fake = Fake::new(&env, 1);
         fake.set_retention(HOUR);
