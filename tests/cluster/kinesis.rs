@@ -61,7 +61,7 @@ impl Stream {
         KinesisDestination::new(&self.env, &"rows".into(), self.service.clone()).deliver(rows).await.unwrap();
     }
 
-    async fn open(&self, shard: &str, from: impl FnOnce(From<'_>) -> From<'_>) -> Reading {
+    async fn open(&self, shard: &str, from: impl FnOnce(From) -> From) -> Reading {
         let summary = self.service.summary().await.unwrap();
         Reading::open(&self.env, self.service.clone(), shard, from(From::beginning(summary.identity(), summary.retention)))
     }
@@ -170,7 +170,7 @@ fn a_start_at_latest_takes_what_comes_after_it() {
         stream.put(16..32).await;
         let mut numbers: Vec<usize> = Vec::new();
         for shard in &plan.initial {
-            let mut reading = stream.open(&shard.descriptor.shard, |from| From { start: plan.start.as_deref(), ..from }).await;
+            let mut reading = stream.open(&shard.descriptor.shard, |from| From { start: plan.start.clone(), ..from }).await;
             numbers.extend(
                 reading.until_quiet(Duration::from_secs(3), &stream.env).await.iter().map(|number| number.parse::<usize>().unwrap()),
             );

@@ -68,6 +68,8 @@ struct State {
     latency: Duration,
     /// How far the service's clock is ahead of ours, in microseconds; negative: behind.
     lead: i64,
+    /// An iterator for a record that is gone gives empty pages for ever.
+    sticky: bool,
     hook: Option<Hook>,
     asked: Vec<Asked>,
     over_limit: usize,
@@ -100,6 +102,7 @@ impl Fake {
             records_a_page: 10_000,
             latency: Duration::ZERO,
             lead: 0,
+            sticky: false,
             hook: None,
             asked: Vec::new(),
             over_limit: 0,
@@ -151,6 +154,11 @@ impl Fake {
 
     pub(crate) fn set_empty_pages(&self, shard: &str, pages: u32) {
         self.state.lock().shard(shard).unwrap().empty_pages = pages;
+    }
+
+    /// Whether an iterator for a record that is gone gives empty pages for ever, as some were seen to do.
+    pub(crate) fn set_sticky(&self, sticky: bool) {
+        self.state.lock().sticky = sticky;
     }
 
     /// Listings lack this shard.
@@ -389,7 +397,12 @@ impl State {
         let (most, horizon) = (self.records_a_page, now - self.retention);
         let children = self.children(shard_id);
         let next_number = self.sequence + 1;
+        let (sticky, retention) = (self.sticky, self.retention);
         let shard = self.shard(shard_id).unwrap();
+        if sticky && shard.records.iter().any(|(number, record)| *number == from && record.arrival < horizon) {
+            let next = Some(iterator(shard_id, from, skipped, now));
+            return RecordsPage { records: Vec::new(), next, children: Vec::new(), behind: Some(retention / 1_000), at: Some(second(now)) };
+        }
         let mut rest = shard.records.iter().filter(|(number, record)| *number >= from && record.arrival >= horizon).peekable();
         let (mut records, mut bytes) = (Vec::new(), 0);
         while let Some((_, record)) = rest.peek()

@@ -25,16 +25,16 @@ pub(crate) struct Reading {
 }
 
 /// Which stream, and where to begin in a shard of it.
-pub(crate) struct From<'a> {
+pub(crate) struct From {
     pub(crate) identity: Arc<str>,
     pub(crate) retention: i64,
     pub(crate) resume: Progress,
     /// A plan's text, or none for the oldest record.
-    pub(crate) start: Option<&'a str>,
+    pub(crate) start: Option<Arc<str>>,
     pub(crate) limits: QueueLimits,
 }
 
-impl From<'_> {
+impl From {
     /// From the oldest record.
     pub(crate) fn beginning(identity: Arc<str>, retention: i64) -> Self {
         Self { identity, retention, resume: Progress::default(), start: None, limits: QueueLimits::default() }
@@ -60,18 +60,13 @@ pub(crate) fn opened(position: &str) -> SplitOpening {
 
 impl Reading {
     /// Opens a shard of the stream behind a service.
-    pub(crate) fn open(env: &Env, service: Arc<dyn Service>, shard: &str, from: From<'_>) -> Self {
+    pub(crate) fn open(env: &Env, service: Arc<dyn Service>, shard: &str, from: From) -> Self {
         let From { identity, retention, resume, start, limits } = from;
         let setup = Setup { stream: "main".into(), identity: identity.clone(), retention, limits };
         let mut source = KinesisSource::new(env, service, setup);
         let split = SplitId::new(shard);
         let descriptor = Descriptor { stream: identity.clone(), shard: shard.into(), hash_range: None };
-        let opening = SplitOpening {
-            shard: Shard { split: split.clone(), descriptor, parents: Vec::new() },
-            resume,
-            start: start.map(Arc::from),
-            ..opened("")
-        };
+        let opening = SplitOpening { shard: Shard { split: split.clone(), descriptor, parents: Vec::new() }, resume, start, ..opened("") };
         let lane = source.open_split(opening).unwrap();
         Self { source, split, identity, lane, next: Ordinal::new(1), rest: VecDeque::new() }
     }

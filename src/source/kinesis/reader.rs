@@ -52,12 +52,16 @@ struct Expected {
     sequence: Sequence,
     /// It was read before.
     known: bool,
+    /// When the shard was last known to be read to its tip, before this iterator was made.
+    since: Option<i64>,
+    /// That it is gone was found, and judged.
+    missed: bool,
 }
 
 impl Expected {
-    fn at(position: &Position) -> Self {
+    fn at(position: &Position, since: Option<i64>) -> Self {
         let (Position::At(sequence) | Position::After(sequence, _)) = position;
-        Self { sequence: sequence.clone(), known: matches!(position, Position::After(_, None)) }
+        Self { sequence: sequence.clone(), known: matches!(position, Position::After(_, None)), since, missed: false }
     }
 }
 
@@ -124,7 +128,7 @@ impl Reader {
         let start = match &position {
             _ if self.from_horizon => IteratorStart::TrimHorizon,
             Some(position) => {
-                let expected = Expected::at(position);
+                let expected = Expected::at(position, self.tenancy.tip());
                 IteratorStart::At(self.expected.insert(expected).sequence.clone())
             }
             None => match self.start {
@@ -225,34 +229,34 @@ impl Reader {
     /// Holds a page against the record that its iterator was made for. Answers how many records at its beginning were read
     /// before; none: the service has nothing more to give from there, and the oldest record is next.
     fn meet(&mut self, page: &RecordsPage) -> Option<usize> {
-        let Some(expected) = self.expected.take() else { return Some(0) };
-        match page.records.first() {
-            Some(first) if first.sequence == expected.sequence => Some(usize::from(expected.known)),
-            Some(first) => {
-                self.miss(&expected, Some(first.sequence.clone()), page.at);
-                Some(0)
-            }
-            None if page.next.is_none() => {
-                self.miss(&expected, None, page.at);
-                Some(0)
-            }
-            // Readers were seen to get empty pages for ever behind a record that is gone.
-            None if page.behind.is_some_and(|behind| behind.saturating_mul(1_000) >= self.retention()) => {
-                self.miss(&expected, None, page.at);
-                self.from_horizon = true;
-                None
-            }
-            None => {
-                self.expected = Some(expected);
-                Some(0)
-            }
+        let Some(mut expected) = self.expected.take() else { return Some(0) };
+        let first = page.records.first().map(|record| &record.sequence);
+        if first == Some(&expected.sequence) {
+            return Some(usize::from(expected.known));
         }
+        let behind = page.behind.unwrap_or(0);
+        // Readers were seen to get empty pages for ever behind a record that is gone, with a lag of all that is kept.
+        let stuck = first.is_none() && page.next.is_some() && behind.saturating_mul(1_000) >= self.retention();
+        let at_tip = first.is_none() && behind == 0;
+        if (first.is_some() || page.next.is_none() || stuck || at_tip) && !expected.missed {
+            expected.missed = true;
+            self.miss(&expected, first.cloned(), page.at);
+        }
+        if stuck {
+            self.from_horizon = true;
+            return None;
+        }
+        if first.is_none() {
+            // Should it come after all, it is still known.
+            self.expected = Some(expected);
+        }
+        Some(0)
     }
 
     /// The record to read on from is gone. Something unread went with it only if the shard was last read to its tip before
     /// what the stream still holds.
     fn miss(&self, expected: &Expected, next: Option<Sequence>, at: Option<i64>) {
-        let (since, until) = (self.tenancy.tip(), at.map(|at| at.saturating_sub(self.retention())));
+        let (since, until) = (expected.since, at.map(|at| at.saturating_sub(self.retention())));
         let harmless = expected.known && since.zip(until).is_some_and(|(since, until)| since >= until);
         if !harmless {
             let after = expected.known.then(|| expected.sequence.clone());
@@ -289,7 +293,7 @@ impl Reader {
         }
         self.expected = None;
         if let Some(position) = self.tenancy.position() {
-            self.miss(&Expected::at(&position), None, summary.at);
+            self.miss(&Expected::at(&position, self.tenancy.tip()), None, summary.at);
         } else {
             let (split, until) = (self.tenancy.split().clone(), summary.at.map(|at| at.saturating_sub(self.retention())));
             self.tenancy.notice(Notice::Gap { split, after: None, next: None, since: self.tenancy.tip(), until });

@@ -13,13 +13,13 @@ use millrace::source::QueueLimits;
 use millrace::source::kinesis::{KinesisPlanner, Notice, StartRule};
 use std::sync::Arc;
 
-fn from<'a>(fake: &Fake) -> From<'a> {
+fn from(fake: &Fake) -> From {
     From::beginning(fake.identity(), fake.retention())
 }
 
 /// From this start: a plan's text, or none for the oldest record.
 fn open(env: &Env, fake: &Arc<Fake>, shard: &str, start: Option<&str>) -> Reading {
-    Reading::open(env, fake.clone(), shard, From { start, ..from(fake) })
+    Reading::open(env, fake.clone(), shard, From { start: start.map(Arc::from), ..from(fake) })
 }
 
 /// From the oldest record, into a queue of so many records.
@@ -358,33 +358,55 @@ fn an_end_that_no_child_confirms_is_settled_by_a_listing() {
 #[test]
 fn a_gap_is_reported_only_if_something_unread_can_be_in_it() {
     simulate(100 * HOUR, |env| async move {
-        for (quiet, lost) in [(true, false), (false, true)] {
+        // Whether the reader was at the tip until shortly before, and whether something is there when it reads on.
+        for (watched, there) in [(true, true), (true, false), (false, true), (false, false)] {
             let fake = Fake::new(&env, 1);
             fake.set_retention(HOUR);
             let shard = fake.shards()[0].clone();
             write(&fake, &shard, 0..3);
             let mut reading = open(&env, &fake, &shard, None);
             reading.records(3).await;
-            if quiet {
-                // The tip is seen again and again, long after the last record.
+            if watched {
                 env.clock().sleep(2 * HOUR).await;
             }
             env.clock().sleep(2 * SECOND).await;
             let place = reading.commit(3);
             reading.source.close_split(&reading.split);
-            if !quiet {
+            if !watched {
                 write(&fake, &shard, 3..4);
                 env.clock().sleep(2 * HOUR).await;
             }
-            write(&fake, &shard, 4..5);
+            if there {
+                write(&fake, &shard, 4..5);
+            }
             let mut again = resume_at(&env, &fake, &shard, &place);
+            env.clock().sleep(10 * SECOND).await;
+            if !there {
+                write(&fake, &shard, 4..5);
+            }
             assert_eq!(again.records(1).await, numbers(4..5));
             let notices = again.source.take_notices();
-            assert_eq!(notices.len(), usize::from(lost), "{notices:?}");
+            assert_eq!(notices.len(), usize::from(!watched), "{watched} {there}: {notices:?}");
             if let Some(Notice::Gap { after, next, since, until, .. }) = notices.first() {
-                assert!(after < next && since < until && *since == place.tip_time, "{notices:?}");
+                assert!(after.is_some() && next.is_some() == there && since < until && *since == place.tip_time, "{notices:?}");
             }
         }
+    });
+}
+
+#[test]
+fn empty_pages_with_a_lag_of_all_that_is_kept_lead_to_the_oldest_record() {
+    simulate(100 * HOUR, |env| async move {
+        let fake = Fake::new(&env, 1);
+        fake.set_retention(HOUR);
+        let shard = fake.shards()[0].clone();
+        let gone = fake.write(&shard, "0");
+        env.clock().sleep(2 * HOUR).await;
+        write(&fake, &shard, 1..4);
+        fake.set_sticky(true);
+        let mut reading = resume(&env, &fake, &shard, &format!("after/{gone}"));
+        assert_eq!(reading.records(3).await, numbers(1..4));
+        assert!(matches!(&reading.source.take_notices()[..], [Notice::Gap { after: Some(_), next: None, .. }]));
     });
 }
 
