@@ -134,7 +134,7 @@ fn a_shard_that_is_split_ends_with_its_children_and_is_read_on_from_a_position()
         Stage::split(&stream, &parent).await;
         stream.put(24..48).await;
         let mut again = stream.open(&parent, |from| From { resume: resumed(&place), ..from }).await;
-        assert_eq!(again.to_the_end().await, read[10..]);
+        assert_eq!(again.until_its_end().await, read[10..]);
         let end = again.commit(14);
         assert!(end.completed && again.source.take_notices().is_empty());
         assert_eq!(end.children.len(), 2);
@@ -150,7 +150,7 @@ fn a_shard_that_is_split_ends_with_its_children_and_is_read_on_from_a_position()
         Stage::merge(&stream, &end.children[0].descriptor.shard, &end.children[1].descriptor.shard).await;
         for child in &end.children {
             let mut reading = stream.open(&child.descriptor.shard, |from| from).await;
-            let count = reading.to_the_end().await.len();
+            let count = reading.until_its_end().await.len();
             let end = reading.source.sweep(&reading.split, Ordinal::new(count as u64)).unwrap().unwrap();
             assert_eq!((end.children.len(), end.children[0].parents.len()), (1, 2));
         }

@@ -91,7 +91,7 @@ impl Reading {
     }
 
     /// All records until the shard's end.
-    pub(crate) async fn to_the_end(&mut self) -> Vec<String> {
+    pub(crate) async fn until_its_end(&mut self) -> Vec<String> {
         loop {
             match self.item().await {
                 LaneItem::Batch(batch) => {

@@ -65,7 +65,7 @@ fn scenario_02_the_page_with_the_null_iterator_gives_its_records_and_the_end_com
         for empty_pages in [0, 1, 50] {
             let (fake, shard, children) = closed(&env, empty_pages);
             let mut reading = open(&env, &fake, &shard, None);
-            assert_eq!(reading.to_the_end().await, numbers(0..25));
+            assert_eq!(reading.until_its_end().await, numbers(0..25));
             assert_eq!(reading.source.take_finishing(), std::slice::from_ref(&reading.split));
             assert!(reading.source.take_finishing().is_empty(), "it is told once");
             let almost = reading.commit(24);
@@ -88,7 +88,7 @@ fn scenario_02_an_empty_shard_that_was_split_ends_without_a_record() {
         let shard = fake.shards()[0].clone();
         fake.split(&shard);
         let mut reading = open(&env, &fake, &shard, None);
-        assert!(reading.to_the_end().await.is_empty());
+        assert!(reading.until_its_end().await.is_empty());
         let end = reading.source.sweep(&reading.split, Ordinal::default()).unwrap().unwrap();
         assert!(end.completed && end.children.len() == 2 && end.position.is_none());
     });
@@ -102,7 +102,7 @@ fn both_parents_of_a_merge_name_their_child() {
         let child = fake.merge(&low, &high);
         for parent in [&low, &high] {
             let mut reading = open(&env, &fake, parent, None);
-            reading.to_the_end().await;
+            reading.until_its_end().await;
             let end = reading.source.sweep(&reading.split, Ordinal::default()).unwrap().unwrap();
             assert_eq!(end.children[0].descriptor.shard, child);
             assert_eq!(end.children[0].parents, [SplitId::new(&low), SplitId::new(&high)]);
@@ -130,7 +130,7 @@ fn scenario_06_latest_crash_before_the_first_commit_split_restart_loses_nothing(
         env.clock().sleep(10 * MINUTE).await;
         // The plan stands: a restart resolves nothing anew.
         let mut parent = open(&env, &fake, &shard, plan.start.as_deref());
-        assert_eq!(parent.to_the_end().await, numbers(3..6));
+        assert_eq!(parent.until_its_end().await, numbers(3..6));
         assert!(!plan.initial.iter().any(|initial| initial.descriptor.shard == child), "so it opens at its oldest record");
         let mut child = open(&env, &fake, &child, None);
         assert_eq!(child.records(3).await, numbers(6..9));
@@ -153,9 +153,9 @@ fn scenario_06_a_timestamp_start_takes_what_arrived_then_and_all_of_the_children
         env.clock().sleep(MINUTE).await;
         let plan = KinesisPlanner::new(&env, fake.clone(), StartRule::Timestamp(moment)).plan().await.unwrap();
         let initial: Vec<_> = plan.initial.iter().map(|shard| shard.descriptor.shard.clone()).collect();
-        assert_eq!(initial, [shard.clone()]);
+        assert_eq!(initial, std::slice::from_ref(&shard));
         let mut parent = open(&env, &fake, &shard, plan.start.as_deref());
-        assert_eq!(parent.to_the_end().await, numbers(3..5));
+        assert_eq!(parent.until_its_end().await, numbers(3..5));
         assert_eq!(parent.commit(2).children.len(), 2);
         let mut child = open(&env, &fake, &child, None);
         assert_eq!(child.records(2).await, numbers(5..7));
@@ -350,7 +350,7 @@ fn an_end_that_no_child_confirms_is_settled_by_a_listing() {
         // Closed, but its answers never name the children.
         fake.breaks(|asked| (asked.call == "GetRecords").then_some(Trouble::NoIterator));
         fake.split(&shard);
-        assert!(reading.to_the_end().await.is_empty());
+        assert!(reading.until_its_end().await.is_empty());
         assert_eq!(reading.commit(3).children.len(), 2);
     });
 }
@@ -422,7 +422,7 @@ fn scenario_11_a_shard_that_expired_while_nobody_read_it_is_reported_and_its_chi
         env.clock().sleep(2 * HOUR).await;
         write(&fake, &low, 3..5);
         let mut reading = resume(&env, &fake, &shard, &format!("after/{sequence}"));
-        assert!(reading.to_the_end().await.is_empty());
+        assert!(reading.until_its_end().await.is_empty());
         assert!(matches!(&reading.source.take_notices()[..], [Notice::Gap { after: Some(after), next: None, .. }] if *after == sequence));
         let end = reading.source.sweep(&reading.split, Ordinal::default()).unwrap().unwrap();
         assert!(end.completed && end.children.len() == 2);
@@ -483,13 +483,13 @@ fn i12_a_drain_never_completes_a_split() {
     simulate(HOUR, |env| async move {
         let (fake, shard, _) = closed(&env, 0);
         let mut reading = open(&env, &fake, &shard, None);
-        reading.to_the_end().await;
+        reading.until_its_end().await;
         assert!(reading.source.begin_revoke(&reading.split));
         let place = reading.source.drain_ready(&reading.split, Ordinal::new(25)).unwrap().unwrap();
         assert!(!place.completed && place.children.is_empty());
         // Its next owner finds the end without a new record.
         let mut next = resume_at(&env, &fake, &shard, &place);
-        assert!(next.to_the_end().await.is_empty());
+        assert!(next.until_its_end().await.is_empty());
         assert!(next.source.sweep(&next.split, Ordinal::default()).unwrap().unwrap().completed);
         assert!(next.source.take_notices().is_empty());
     });
