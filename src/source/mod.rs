@@ -9,6 +9,7 @@ pub mod generator;
 pub mod kinesis;
 mod places;
 mod queue;
+pub mod simple;
 
 pub use fetching::Fetching;
 pub use places::{Ended, Places};
