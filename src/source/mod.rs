@@ -6,6 +6,7 @@
 mod fetching;
 pub mod file;
 pub mod generator;
+pub mod kinesis;
 mod places;
 mod queue;
 pub mod simple;
