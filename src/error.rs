@@ -125,7 +125,7 @@ codes! {
     INVALID_YAML = 2, "InvalidYaml", User, "A manifest is no well-formed YAML in UTF-8, or too large.", "Mend what the message names, where it names it.";
     WRONG_KIND = 3, "WrongKind", User, "A manifest is not one `StreamPipeline` of `millrace.dev/v1alpha1`.", "Keep exactly one `StreamPipeline` in the file, with its `apiVersion` and `kind`.";
     INVALID_SPEC = 4, "InvalidSpec", User, "A `StreamPipeline` breaks a rule of its schema.", "Change each field as its message says.";
-    OUTPUT_FAILED = 5, "OutputFailed", External, "What the command prints could not be written.", "Check the disk, or the program that reads the output.";
+    OUTPUT_FAILED = 5, "OutputFailed", External, "What a command prints or writes could not be written.", "Check the path and the disk, or the program that reads the output.";
     INTERNAL = 6, "Internal", Internal, "Something that cannot happen did.", "Please report it, with what the message says.";
     ROOT_ELSEWHERE = 7, "RootElsewhere", User, "The manifest is valid, but its root stands in a `ConfigMap`, which only a cluster has.", "To run it on this machine, write the root into `spec.root.inline`.";
     ROOT_TOO_LONG = 8, "RootTooLong", User, "A root in a `ConfigMap` is over 400 KiB.", "Shorten it, or split the pipeline in two.";
