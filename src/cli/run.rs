@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     })?;
     let report = env::run(async |env| {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
-        let local = Local::new(&env, &pipeline.spec, loaded, &folder, arguments.input.as_deref());
+        let local = Local::new(&env, &pipeline.spec, loaded, &folder, arguments.input.as_deref()).await;
         let local = local.map_err(|error| CliError::Local(file.clone(), text.as_str().into(), Box::new(error)))?;
         Ok::<_, CliError>(watched(&env, local, folder, arguments.quiet).await)
     })?;
