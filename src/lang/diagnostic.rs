@@ -248,12 +248,6 @@ pub fn place(text: &str, at: u32) -> (usize, usize) {
     Lines::new(text).place(at)
 }
 
-/// Line and column of a byte of a text, both from 1, the column in characters.
-#[must_use]
-pub fn place(text: &str, at: u32) -> (usize, usize) {
-    Lines::new(text).place(at)
-}
-
 /// Where lines start.
 struct Lines<'text> {
     text: &'text str,
