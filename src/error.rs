@@ -31,15 +31,11 @@ pub enum Retry {
     Fenced,
 }
 
-/// A stable code, `MR` and four digits, listed in `docs/errors.md`. Codes are never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Code(u16);
-
-/// One line of the list of codes.
+/// One line of a list of codes.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct Entry<C> {
     /// The code.
-    pub code: Code,
+    pub code: C,
     /// The reason that a condition or Event carries, in `PascalCase`.
     pub reason: &'static str,
     /// Who can mend it.
@@ -50,17 +46,78 @@ pub struct Entry {
     pub mend: &'static str,
 }
 
+/// Makes a list of codes: the type `Code` with a constant for each line, and `CODES`. A line that does not say whose the
+/// error is means the user's. Numbers must rise, or it does not compile.
 macro_rules! codes {
-    ($($name:ident = $number:literal, $reason:literal, $whose:ident, $meaning:literal, $mend:literal;)*) => {
+    (@whose) => { $crate::error::Whose::User };
+    (@whose $whose:ident) => { $crate::error::Whose::$whose };
+    ($($name:ident = $number:literal, $reason:literal, $($whose:ident,)? $meaning:literal, $mend:literal;)*) => {
+        /// A stable code, `MR` and four digits. Codes are never reused.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct Code(u16);
+
+        /// Every code there is, rising. The tables in `docs/` are checked against it.
+        pub const CODES: &[$crate::error::Entry<Code>] = &[$($crate::error::Entry {
+            code: Code::$name,
+            reason: $reason,
+            whose: $crate::error::codes!(@whose $($whose)?),
+            meaning: $meaning,
+            mend: $mend,
+        },)*];
+
+        const _: () = assert!($crate::error::rise(&[$($number),*]), "codes rise");
+
         impl Code {
             $(#[doc = $meaning] pub const $name: Self = Self($number);)*
+
+            /// The line of the list that explains this code.
+            #[must_use]
+            pub fn entry(self) -> Option<&'static $crate::error::Entry<Self>> {
+                CODES.iter().find(|entry| entry.code == self)
+            }
+
+            /// The code with this number.
+            #[must_use]
+            pub fn of(number: u16) -> Option<Self> {
+                CODES.iter().map(|entry| entry.code).find(|code| code.0 == number)
+            }
+
+            /// The number in it.
+            #[must_use]
+            pub const fn number(self) -> u16 {
+                self.0
+            }
         }
 
-        /// Every code there is, rising. `docs/errors.md` is checked against it.
-        pub const CODES: &[Entry] = &[
-            $(Entry { code: Code::$name, reason: $reason, whose: Whose::$whose, meaning: $meaning, mend: $mend },)*
-        ];
+        impl std::fmt::Display for Code {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "MR{:04}", self.0)
+            }
+        }
+
+        #[cfg(test)]
+        #[test]
+        fn no_reason_of_a_code_stands_twice() {
+            let mut reasons: Vec<_> = CODES.iter().map(|entry| entry.reason).collect();
+            reasons.sort_unstable();
+            assert!(reasons.is_sorted_by(|one, next| one < next), "{reasons:?}");
+        }
     };
+}
+
+pub(crate) use codes;
+
+/// Whether each number is above the one before.
+pub(crate) const fn rise(mut numbers: &[u16]) -> bool {
+    while let [one, rest @ ..] = numbers {
+        if let [next, ..] = rest
+            && *one >= *next
+        {
+            return false;
+        }
+        numbers = rest;
+    }
+    true
 }
 
 codes! {
@@ -81,20 +138,6 @@ codes! {
     STORE_REFUSED = 41, "StoreRefused", External, "The store of coordination refuses a call that repeating will not help.", "Mend what the message names: a permission, a size, a definition that is not installed.";
     SUPERSEDED = 42, "Superseded", External, "Another process has taken this worker's name.", "Nothing, if it was restarted; else see that no two processes run under one name.";
     POSITION_WENT_BACK = 43, "PositionWentBack", Internal, "A source gave a position that is not the one it was asked for.", "Please report it, with what the message says.";
-}
-
-impl Code {
-    /// The line of the list that explains this code.
-    #[must_use]
-    pub fn entry(self) -> Option<&'static Entry> {
-        CODES.iter().find(|entry| entry.code == self)
-    }
-}
-
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MR{:04}", self.0)
-    }
 }
 
 /// What an error means. Every module's error type implements it.
@@ -151,7 +194,7 @@ impl From<Exit> for std::process::ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use super::{CODES, Code, Exit, Meaning, Retry, Whose};
+    use super::{Code, Exit, Meaning, Retry, Whose, rise};
     use std::time::Duration;
 
     #[derive(Debug, thiserror::Error)]
@@ -169,11 +212,9 @@ mod tests {
     }
 
     #[test]
-    fn codes_rise_and_no_reason_stands_twice() {
-        assert!(CODES.is_sorted_by(|one, next| one.code < next.code));
-        let mut reasons: Vec<_> = CODES.iter().map(|entry| entry.reason).collect();
-        reasons.sort_unstable();
-        assert!(reasons.is_sorted_by(|one, next| one < next));
+    fn a_list_that_does_not_rise_is_seen() {
+        assert!(rise(&[]) && rise(&[1]) && rise(&[1, 2, 9]));
+        assert!(!rise(&[1, 1]) && !rise(&[1, 3, 2]));
     }
 
     #[test]

@@ -10,3 +10,4 @@ pub mod env;
 pub mod error;
 pub mod flow;
 pub mod lang;
+pub mod program;

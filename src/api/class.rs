@@ -9,15 +9,19 @@ use super::crd::pipeline_structure;
 use super::schema::{ABSENT, CLASS, LIST_KEY, ONCE};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 /// A field's path in the manifest, such as `spec.source.kinesis[].region`.
 pub type Path = String;
+
+/// The schema with the classes in it, made once a process.
+static STRUCTURE: LazyLock<Value> = LazyLock::new(pipeline_structure);
 
 /// The class of every field of a `StreamPipeline`'s spec that has no fields of its own.
 #[must_use]
 pub fn leaves() -> BTreeMap<Path, Option<Class>> {
     let mut found = BTreeMap::new();
-    if let Some(spec) = pipeline_structure().pointer("/properties/spec") {
+    if let Some(spec) = STRUCTURE.pointer("/properties/spec") {
         walk(spec, "spec", None, &mut found);
     }
     found
@@ -48,7 +52,7 @@ fn class_of(schema: &Value) -> Option<Class> {
 #[must_use]
 pub fn changes(old: &Value, new: &Value) -> BTreeSet<(Path, Class)> {
     let mut found = BTreeSet::new();
-    if let Some(spec) = pipeline_structure().pointer("/properties/spec") {
+    if let Some(spec) = STRUCTURE.pointer("/properties/spec") {
         Comparison { found: &mut found }.compare(spec, ("spec", None), (Some(old), Some(new)));
     }
     let before = secrets(old);

@@ -3,13 +3,13 @@
 //! Owns: which file is what, how findings are printed, for people and as JSON (`docs/check.md`).
 //! May not: know a rule; `lang` and `api` do.
 
-use super::names;
 use super::{CliError, read};
 use crate::api::StreamPipeline;
 use crate::api::manifest::{self, ManifestError};
 use crate::api::revision::{Program, Revision, RevisionError};
 use crate::error::{Code, Meaning};
-use crate::lang::{self, diagnostic::Report};
+use crate::lang::diagnostic::{self, Diagnostic, Report};
+use crate::program::{self, Loaded, ProgramError};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -101,26 +101,10 @@ fn root(file: &Path, bytes: &[u8]) -> Verdict {
     let name = file.display().to_string();
     let mut verdict = Verdict { file: name.clone(), kind: "root", valid: true, digest: None, findings: Vec::new(), drawn: String::new() };
     match std::str::from_utf8(bytes) {
-        Ok(text) => drop(root_text(text, (&name, None), &mut verdict)),
+        Ok(text) => verdict.judge(text, (&name, None), program::of_root(text)),
         Err(error) => verdict.note(Code::INVALID_YAML, None, format!("it is no text in UTF-8 ({error})")),
     }
     verdict
-}
-
-/// Adds what is wrong with a root's text. `at` is what its places are named after, and its field in a manifest.
-fn root_text(text: &str, (file, path): (&str, Option<&str>), verdict: &mut Verdict) -> Option<lang::checked::Checked> {
-    let (checked, reports, drawn) = match lang::check(text) {
-        Ok(checked) => {
-            let (reports, drawn) =
-                (lang::diagnostic::reports(text, &checked.warnings), lang::diagnostic::render(text, file, &checked.warnings));
-            (Some(checked), reports, drawn)
-        }
-        Err(errors) => (None, errors.reports(), errors.render(file)),
-    };
-    verdict.valid &= checked.is_some();
-    verdict.drawn.push_str(&drawn);
-    verdict.findings.extend(reports.into_iter().map(|report| Finding::of(report, path)));
-    checked
 }
 
 /// Holds one pipeline against its schema, its root against the language, and the names in the one against the other.
@@ -140,12 +124,9 @@ fn pipeline(file: &Path, bytes: &[u8]) -> Verdict {
 }
 
 fn program(pipeline: &StreamPipeline, verdict: &mut Verdict) {
-    let inline = pipeline.spec.root.inline.as_deref();
-    let place = format!("{} spec.root.inline", verdict.file);
-    if let Some(checked) = inline.and_then(|text| root_text(text, (&place, Some("spec.root.inline")), verdict)) {
-        for problem in names::problems(&pipeline.spec, &checked) {
-            verdict.note(Code::NAMES_DIFFER, Some(problem.path), problem.message);
-        }
+    if let Some(text) = &pipeline.spec.root.inline {
+        let place = format!("{} spec.root.inline", verdict.file);
+        verdict.judge(text, (&place, Some("spec.root.inline")), program::load(&pipeline.spec, text));
     }
     match Program::of(&pipeline.spec, None).and_then(|program| Revision::of(&program)) {
         Ok(revision) => verdict.digest = Some(revision.digest().to_string()),
@@ -156,6 +137,29 @@ fn program(pipeline: &StreamPipeline, verdict: &mut Verdict) {
 }
 
 impl Verdict {
+    /// Adds what is wrong with a program. `at` is what places in its root are named after, and its field in a manifest.
+    fn judge(&mut self, text: &str, at: (&str, Option<&str>), loaded: Result<Loaded, ProgramError>) {
+        match loaded {
+            Ok(loaded) => self.warn(text, at, &loaded.root.warnings),
+            Err(ProgramError::Root(errors)) => {
+                self.valid = false;
+                self.drawn.push_str(&errors.render(at.0));
+                self.findings.extend(errors.reports().into_iter().map(|report| Finding::of(report, at.1)));
+            }
+            Err(ProgramError::Names { problems, warnings }) => {
+                self.warn(text, at, &warnings);
+                for problem in problems {
+                    self.note(Code::NAMES_DIFFER, Some(problem.path), problem.message);
+                }
+            }
+        }
+    }
+
+    fn warn(&mut self, text: &str, (file, path): (&str, Option<&str>), warnings: &[Diagnostic]) {
+        self.drawn.push_str(&diagnostic::render(text, file, warnings));
+        self.findings.extend(diagnostic::reports(text, warnings).into_iter().map(|report| Finding::of(report, path)));
+    }
+
     /// Notes what makes the file invalid.
     fn note(&mut self, code: Code, path: Option<String>, message: String) {
         self.valid = false;

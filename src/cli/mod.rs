@@ -6,7 +6,6 @@
 mod check;
 mod crd;
 mod fmt;
-mod names;
 mod run;
 
 use crate::api::manifest::{self, ManifestError, Problem};

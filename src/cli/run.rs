@@ -3,11 +3,11 @@
 //! Owns: reading the file, and saying what it is.
 //! May not: evaluate; `worker` will.
 
-use super::{CliError, names, read};
+use super::{CliError, read};
 use crate::api::StreamPipeline;
 use crate::api::manifest;
 use crate::api::revision::{Program, Revision};
-use crate::lang;
+use crate::program::{self, ProgramError};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -22,11 +22,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Cli
     let bytes = read(file).map_err(|error| CliError::Unreadable(file.clone(), error))?;
     let pipeline = manifest::read(&bytes).map_err(|error| CliError::Manifest(file.clone(), error))?;
     if let Some(text) = &pipeline.spec.root.inline {
-        let root = lang::check(text).map_err(|errors| CliError::Root(file.clone(), Box::new(errors)))?;
-        let problems = names::problems(&pipeline.spec, &root);
-        if !problems.is_empty() {
-            return Err(CliError::Names(file.clone(), problems));
-        }
+        program::load(&pipeline.spec, text).map_err(|error| match error {
+            ProgramError::Root(errors) => CliError::Root(file.clone(), errors),
+            ProgramError::Names { problems, .. } => CliError::Names(file.clone(), problems),
+        })?;
     }
     let program = Program::of(&pipeline.spec, None).map_err(|error| CliError::Revision(file.clone(), error))?;
     let revision = Revision::of(&program).map_err(|error| CliError::Revision(file.clone(), error))?;

@@ -10,9 +10,10 @@ pub use real::real;
 pub use simulated::Simulation;
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 /// A future that owns what it needs.
@@ -41,6 +42,9 @@ pub trait Random: Send + Sync {
 pub trait Spawn: Send + Sync {
     /// Runs this beside its caller until it completes. The name stands in diagnostics.
     fn spawn(&self, name: &'static str, work: Work);
+
+    /// Runs this on a thread of its own until it completes. It may take its thread for itself: evaluation does.
+    fn thread(&self, name: &'static str, work: Work);
 }
 
 /// All three, handed down to whoever needs one.
@@ -72,6 +76,18 @@ impl Env {
     pub fn tasks(&self) -> &dyn Spawn {
         &*self.spawn
     }
+}
+
+/// The answer of a future, or none if the other is done before it. Both make progress only while this does.
+pub async fn first_of<T>(work: impl Future<Output = T>, other: impl Future<Output = ()>) -> Option<T> {
+    let (mut work, mut other) = (pin!(work), pin!(other));
+    poll_fn(|cx| {
+        if let Poll::Ready(answer) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(answer));
+        }
+        other.as_mut().poll(cx).map(|()| None)
+    })
+    .await
 }
 
 impl fmt::Debug for Env {

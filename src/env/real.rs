@@ -9,13 +9,17 @@ use super::{Clock, Env, Random, Spawn, Work};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The real environment. Spawning and sleeping need a tokio runtime around them.
+/// The real environment. Made inside a tokio runtime, it spawns on that one, whichever thread asks.
 #[must_use]
 pub fn real() -> Env {
-    Env { clock: Arc::new(Machine), random: Arc::new(Machine), spawn: Arc::new(Machine) }
+    let runtime = tokio::runtime::Handle::try_current().ok();
+    Env { clock: Arc::new(Machine), random: Arc::new(Machine), spawn: Arc::new(Tasks(runtime)) }
 }
 
 struct Machine;
+
+/// Tasks go to the runtime in which the environment was made, where there is one.
+struct Tasks(Option<tokio::runtime::Handle>);
 
 impl Clock for Machine {
     fn monotonic(&self) -> Duration {
@@ -49,9 +53,22 @@ impl Random for Machine {
     }
 }
 
-impl Spawn for Machine {
+impl Spawn for Tasks {
     fn spawn(&self, _name: &'static str, work: Work) {
-        drop(tokio::spawn(work));
+        drop(match &self.0 {
+            Some(runtime) => runtime.spawn(work),
+            None => tokio::spawn(work),
+        });
+    }
+
+    fn thread(&self, name: &'static str, work: Work) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let started = runtime.and_then(|runtime| {
+            let work = move || runtime.block_on(work);
+            std::thread::Builder::new().name(name.to_owned()).spawn(work)
+        });
+        // The work was dropped, which those who wait for its answers see.
+        drop(started);
     }
 }
 
@@ -61,6 +78,23 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
+
+    #[tokio::test]
+    async fn a_thread_of_its_own_has_time_and_hands_tasks_to_the_runtime() {
+        let env = real();
+        let (told, asked) = tokio::sync::oneshot::channel();
+        let inner = env.clone();
+        env.tasks().thread(
+            "own",
+            Box::pin(async move {
+                let name = std::thread::current().name().map(str::to_owned);
+                inner.clock().sleep(Duration::from_millis(1)).await;
+                inner.tasks().spawn("back", Box::pin(async move { told.send((name, std::thread::current().id())).unwrap() }));
+            }),
+        );
+        let (name, back) = asked.await.unwrap();
+        assert_eq!((name.as_deref(), back), (Some("own"), std::thread::current().id()));
+    }
 
     #[tokio::test]
     async fn time_passes_chance_varies_and_tasks_run() {

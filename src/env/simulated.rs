@@ -150,6 +150,11 @@ impl Spawn for World {
         state.tasks.insert(id, Some(work));
         state.ready.insert(id);
     }
+
+    /// There is but one thread: each task of it is a thread as well.
+    fn thread(&self, name: &'static str, work: Work) {
+        self.spawn(name, work);
+    }
 }
 
 struct TaskWaker {

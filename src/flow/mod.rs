@@ -3,6 +3,7 @@
 //! Owns: the words that more than one part uses, as types that cannot be mixed up; the seam between sources and loops.
 //! May not: hold behaviour, do I/O, or know any part above it.
 
+mod deadline;
 mod digest;
 mod epoch;
 mod ids;
@@ -10,6 +11,7 @@ mod lane;
 mod page;
 mod tenancy;
 
+pub use deadline::Deadline;
 pub use digest::{Digest, DigestError};
 pub use epoch::{RootEpoch, SplitEpoch};
 pub use ids::{Admission, CaptureId, LaneId, Ordinal, SplitId};

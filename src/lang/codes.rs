@@ -4,35 +4,7 @@
 //! and state, `MR19..` warnings. Codes are never reused.
 //! May not: know where an error stands.
 
-/// A stable code, `MR` and four digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Code(u16);
-
-/// One line of the list of codes.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The code.
-    pub code: Code,
-    /// Its name, in `PascalCase`.
-    pub reason: &'static str,
-    /// What it says, in one sentence.
-    pub meaning: &'static str,
-    /// What to do about it, in one sentence.
-    pub mend: &'static str,
-}
-
-macro_rules! codes {
-    ($($name:ident = $number:literal, $reason:literal, $meaning:literal, $mend:literal;)*) => {
-        impl Code {
-            $(#[doc = $meaning] pub const $name: Self = Self($number);)*
-        }
-
-        /// Every code there is, rising.
-        pub const CODES: &[Entry] = &[
-            $(Entry { code: Code::$name, reason: $reason, meaning: $meaning, mend: $mend },)*
-        ];
-    };
-}
+use crate::error::codes;
 
 codes! {
     UNKNOWN_CHARACTER = 1001, "UnknownCharacter", "A character stands where the language has no use for it.", "Remove it; texts stand in double quotes.";
@@ -78,37 +50,14 @@ codes! {
     STUCK = 1902, "Stuck", "A stream needs its own past before it has one, so it never has a value.", "Give it a first value: `default(y[1], …)`.";
 }
 
-impl Code {
-    /// The line of the list that explains this code.
-    #[must_use]
-    pub fn entry(self) -> Option<&'static Entry> {
-        CODES.iter().find(|entry| entry.code == self)
-    }
-
-    /// The number in it.
-    #[must_use]
-    pub const fn number(self) -> u16 {
-        self.0
-    }
-}
-
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MR{:04}", self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CODES, Code};
+    use super::Code;
+    use crate::error::Whose;
 
     #[test]
-    fn codes_rise_and_no_reason_stands_twice() {
-        assert!(CODES.is_sorted_by(|one, next| one.code < next.code));
-        let mut reasons: Vec<_> = CODES.iter().map(|entry| entry.reason).collect();
-        reasons.sort_unstable();
-        assert!(reasons.is_sorted_by(|one, next| one < next));
+    fn a_code_is_explained_and_is_the_users() {
         assert_eq!(Code::CYCLE.to_string(), "MR1109");
-        assert_eq!(Code::CYCLE.entry().map(|entry| entry.reason), Some("Cycle"));
+        assert_eq!(Code::CYCLE.entry().map(|entry| (entry.reason, entry.whose)), Some(("Cycle", Whose::User)));
     }
 }

@@ -41,6 +41,15 @@ fn every_error_of_a_root_stands_in_the_documentation() {
     table("docs/program-errors.md", "| code | name | what it says | what to do |", &rows);
 }
 
+#[test]
+fn every_failure_of_a_tick_stands_in_the_documentation() {
+    let rows: Vec<_> = millrace::dataflow::value::codes::CODES
+        .iter()
+        .map(|entry| format!("| {} | `{}` | {} | {} |", entry.code, entry.reason, cell(entry.meaning), cell(entry.mend)))
+        .collect();
+    table("docs/tick-errors.md", "| code | name | what it says | what to do |", &rows);
+}
+
 /// A bar inside a cell would end it.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")

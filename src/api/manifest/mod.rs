@@ -91,8 +91,9 @@ pub fn read(bytes: &[u8]) -> Result<StreamPipeline, ManifestError> {
 /// # Errors
 /// All that is wrong with it, at once.
 pub fn take(value: &Value) -> Result<StreamPipeline, ManifestError> {
-    check(value, None).map_err(ManifestError::Invalid)?;
-    serde_json::from_value(as_stored(value))
+    let stored = as_stored(value);
+    judge(&stored, None).map_err(ManifestError::Invalid)?;
+    serde_json::from_value(stored)
         .map_err(|error| ManifestError::Invalid(vec![Problem { path: String::new(), message: error.to_string() }]))
 }
 
@@ -138,16 +139,19 @@ fn yaml_error(error: &serde_saphyr::Error) -> String {
 /// # Errors
 /// All that is wrong with it.
 pub fn check(new: &Value, old: Option<&Value>) -> Result<(), Vec<Problem>> {
+    judge(&as_stored(new), old.map(as_stored).as_ref())
+}
+
+/// Holds what would be stored against the schema.
+fn judge(new: &Value, old: Option<&Value>) -> Result<(), Vec<Problem>> {
     let Rules { schema, compiled, patterns } = &*RULES;
-    let new = as_stored(new);
-    let old = old.map(as_stored);
     let mut problems = Vec::new();
-    metadata::check(&new, &mut problems);
-    structure::check(schema, patterns, &new, &mut problems);
+    metadata::check(new, &mut problems);
+    structure::check(schema, patterns, new, &mut problems);
     // As in the API server: rules are judged only on what has the right shape.
     if !problems.iter().any(structure::Found::blocks_rules) {
         let root = RootContext { api_version: API_VERSION.to_owned(), api_group: GROUP.to_owned(), kind: StreamPipeline::KIND.to_owned() };
-        if let Err(errors) = Validator::new().validate_compiled_with_context(compiled, &new, old.as_ref(), Some(&root)) {
+        if let Err(errors) = Validator::new().validate_compiled_with_context(compiled, new, old, Some(&root)) {
             problems.extend(errors.into_vec().into_iter().map(|error| structure::Found::rule(error.field_path, error.message)));
         }
     }

@@ -196,6 +196,12 @@ impl TickFailure {
         }
     }
 
+    /// Line and column of that place in the text of the root, both from 1.
+    #[must_use]
+    pub fn place(&self, root: &str) -> (usize, usize) {
+        crate::lang::diagnostic::place(root, self.span().start)
+    }
+
     /// The text of a `dynamic` or `defer` in which it happened, and the operator's place there.
     #[must_use]
     pub fn within_text(&self) -> Option<(&Arc<str>, Span)> {

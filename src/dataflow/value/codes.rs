@@ -4,35 +4,7 @@
 //! never reused.
 //! May not: know where a failure stands.
 
-/// A stable code, `MR` and four digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Code(u16);
-
-/// One line of the list of codes.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The code.
-    pub code: Code,
-    /// Its name, in `PascalCase`.
-    pub reason: &'static str,
-    /// What it says, in one sentence.
-    pub meaning: &'static str,
-    /// What to do about it, in one sentence.
-    pub mend: &'static str,
-}
-
-macro_rules! codes {
-    ($($name:ident = $number:literal, $reason:literal, $meaning:literal, $mend:literal;)*) => {
-        impl Code {
-            $(#[doc = $meaning] pub const $name: Self = Self($number);)*
-        }
-
-        /// Every code there is, rising.
-        pub const CODES: &[Entry] = &[
-            $(Entry { code: Code::$name, reason: $reason, meaning: $meaning, mend: $mend },)*
-        ];
-    };
-}
+use crate::error::codes;
 
 codes! {
     DIVISION_BY_ZERO = 2001, "DivisionByZero", "An Int was divided by zero.", "Guard it: `if n == 0 then 0 else total / n`.";
@@ -53,42 +25,12 @@ codes! {
     RECURSION = 2104, "Recursion", "Calls nested too deeply.", "Let the recursion end earlier, or use `List.fold`; the bound is a setting.";
 }
 
-impl Code {
-    /// The line of the list that explains this code.
-    #[must_use]
-    pub fn entry(self) -> Option<&'static Entry> {
-        CODES.iter().find(|entry| entry.code == self)
-    }
-
-    /// The code with this number.
-    #[must_use]
-    pub fn of(number: u16) -> Option<Self> {
-        CODES.iter().map(|entry| entry.code).find(|code| code.0 == number)
-    }
-
-    /// The number in it.
-    #[must_use]
-    pub const fn number(self) -> u16 {
-        self.0
-    }
-}
-
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MR{:04}", self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CODES, Code};
+    use super::Code;
 
     #[test]
-    fn codes_rise_and_no_reason_stands_twice() {
-        assert!(CODES.is_sorted_by(|one, next| one.code < next.code));
-        let mut reasons: Vec<_> = CODES.iter().map(|entry| entry.reason).collect();
-        reasons.sort_unstable();
-        assert!(reasons.is_sorted_by(|one, next| one < next));
+    fn a_code_is_known_by_its_number() {
         assert_eq!(Code::KIND.to_string(), "MR2004");
         assert_eq!(Code::of(2004), Some(Code::KIND));
         assert_eq!(Code::of(2000), None);

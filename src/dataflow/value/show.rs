@@ -5,14 +5,11 @@
 //! May not: know JSON, which `codec` writes.
 
 use super::{Limits, Value, time};
+use crate::lang::literal::duration_text;
 use std::fmt::{self, Write};
 
 /// How many bytes of operands an error shows.
 pub const SHOWN: usize = 1_024;
-
-/// Units, falling, with their microseconds.
-const UNITS: [(&str, u64); 6] =
-    [("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000), ("us", 1)];
 
 /// A text that ends where it is full.
 struct Cut {
@@ -92,23 +89,6 @@ pub fn float_text(float: f64) -> String {
         }
     };
     format!("{sign}{body}")
-}
-
-/// A Duration's literal: `1h30m`, `0s`, `-5ms`.
-#[must_use]
-pub fn duration_text(micros: i64) -> String {
-    if micros == 0 {
-        return "0s".to_owned();
-    }
-    let mut text = if micros < 0 { "-".to_owned() } else { String::new() };
-    let mut rest = micros.unsigned_abs();
-    for (unit, size) in UNITS {
-        if rest >= size {
-            text.push_str(&format!("{}{unit}", rest / size));
-            rest %= size;
-        }
-    }
-    text
 }
 
 /// A Time, RFC 3339 in UTC, with a fraction where there is one: `2026-11-30T12:00:00.5Z`.

@@ -6,5 +6,6 @@ mod properties;
 mod reference;
 mod rules;
 mod scenarios;
+mod snapshots;
 mod transfers;
 mod vectors;

@@ -4,15 +4,56 @@
 //! May not: judge either by itself; `api` and `lang` do.
 
 use crate::api::manifest::Problem;
-use crate::api::pipeline::{KinesisDestination, KinesisStream, StreamPipelineSpec};
+use crate::api::pipeline::{DeadLetter, KinesisDestination, KinesisStream, Output, StreamPipelineSpec};
+use crate::api::revision::Program;
 use crate::lang::checked::{Checked, StreamKind};
 use crate::lang::types::Type;
+use std::collections::BTreeMap;
 
-/// Names in the manifest that mean nothing in the root.
-pub(super) fn problems(spec: &StreamPipelineSpec, root: &Checked) -> Vec<Problem> {
+/// What names something in a root.
+pub(super) struct Named<'a> {
+    /// What stands before the path of a field.
+    above: &'static str,
+    /// The path of the dead letters.
+    dead_letter_at: &'static str,
+    outputs: Vec<(String, &'a Output)>,
+    dead_letter: Option<&'a DeadLetter>,
+    inputs: Option<&'a BTreeMap<String, String>>,
+    streams: Vec<&'a str>,
+}
+
+impl<'a> From<&'a StreamPipelineSpec> for Named<'a> {
+    fn from(spec: &'a StreamPipelineSpec) -> Self {
+        Self {
+            above: "spec.",
+            dead_letter_at: "failure.deadLetter",
+            outputs: spec.outputs.iter().enumerate().map(|(index, output)| (index.to_string(), output)).collect(),
+            dead_letter: spec.failure.as_ref().and_then(|failure| failure.dead_letter.as_ref()),
+            inputs: spec.root.inputs.as_ref(),
+            streams: spec.source.kinesis.iter().flatten().map(KinesisStream::name).collect(),
+        }
+    }
+}
+
+/// A revision has its outputs in another order than the manifest: they go by their names.
+impl<'a> From<&'a Program> for Named<'a> {
+    fn from(program: &'a Program) -> Self {
+        Self {
+            above: "",
+            dead_letter_at: "deadLetter",
+            outputs: program.outputs.iter().map(|output| (output.name.clone(), output)).collect(),
+            dead_letter: program.dead_letter.as_ref(),
+            inputs: Some(&program.root.inputs),
+            streams: program.streams.iter().map(|stream| stream.name.as_str()).collect(),
+        }
+    }
+}
+
+/// Names that mean nothing in the root.
+pub(super) fn problems(named: &Named<'_>, root: &Checked) -> Vec<Problem> {
     let mut found = Vec::new();
-    for (index, output) in spec.outputs.iter().enumerate() {
-        let at = |member: &str| format!("spec.outputs[{index}].{member}");
+    for (label, output) in &named.outputs {
+        let at = |member: &str| format!("{}outputs[{label}].{member}", named.above);
         for (place, stream) in output.streams.iter().flatten().enumerate() {
             found.extend(out_stream(root, at(&format!("streams[{place}]")), stream));
         }
@@ -21,11 +62,10 @@ pub(super) fn problems(spec: &StreamPipelineSpec, root: &Checked) -> Vec<Problem
         }
         found.extend(output.kinesis.as_ref().and_then(|kinesis| partition_key(root, at("kinesis.partitionKey.stream"), kinesis)));
     }
-    let dead_letter = spec.failure.as_ref().and_then(|failure| failure.dead_letter.as_ref()).and_then(|place| place.kinesis.as_ref());
-    found.extend(
-        dead_letter.and_then(|kinesis| partition_key(root, "spec.failure.deadLetter.kinesis.partitionKey.stream".to_owned(), kinesis)),
-    );
-    found.extend(bindings(spec, root));
+    let dead_letter = named.dead_letter.and_then(|place| place.kinesis.as_ref());
+    let at = || format!("{}{}.kinesis.partitionKey.stream", named.above, named.dead_letter_at);
+    found.extend(dead_letter.and_then(|kinesis| partition_key(root, at(), kinesis)));
+    found.extend(bindings(named, root));
     found
 }
 
@@ -64,17 +104,16 @@ fn partition_key(root: &Checked, path: String, kinesis: &KinesisDestination) -> 
 }
 
 /// Each binding names an input of the root, and of several streams one that is read.
-fn bindings(spec: &StreamPipelineSpec, root: &Checked) -> Vec<Problem> {
-    let streams: Vec<_> = spec.source.kinesis.iter().flatten().map(KinesisStream::name).collect();
+fn bindings(named: &Named<'_>, root: &Checked) -> Vec<Problem> {
     let mut found = Vec::new();
-    for (name, at) in spec.root.inputs.iter().flatten() {
-        let path = format!("spec.root.inputs.{name}");
+    for (name, at) in named.inputs.into_iter().flatten() {
+        let path = format!("{}root.inputs.{name}", named.above);
         if !root.find(name).is_some_and(|(_, stream)| stream.kind == StreamKind::In) {
             found.push(problem(path.clone(), format!("{name} is no input of the root: {}", declared(root, &[StreamKind::In]))));
         }
         let prefix = at.split_once(':').map(|(prefix, _)| prefix).filter(|prefix| !prefix.contains(['/', '@']));
-        if let Some(prefix) = prefix.filter(|prefix| !streams.contains(prefix)) {
-            found.push(problem(path, format!("{prefix} is no stream of spec.source.kinesis; there is {}", streams.join(", "))));
+        if let Some(prefix) = prefix.filter(|prefix| !named.streams.contains(prefix)) {
+            found.push(problem(path, format!("{prefix} is no stream of spec.source.kinesis; there is {}", named.streams.join(", "))));
         }
     }
     found
