@@ -4,5 +4,7 @@
 //! events; the traits that sources and stores implement.
 //! May not: read records of the stream, know Kinesis or a sink; know a store's service outside the corner that is its own.
 
+#[cfg(feature = "kube")]
+pub mod kubernetes;
 pub mod records;
 pub mod store;

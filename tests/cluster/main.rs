@@ -12,8 +12,11 @@
 
 #[path = "../support/bed.rs"]
 mod bed;
+#[path = "../support/conformance.rs"]
+mod conformance;
 #[path = "../support/table.rs"]
 mod table;
 
 mod api;
+mod coordination;
 mod services;
