@@ -81,10 +81,9 @@ fn of_status(status: &Status, writes: bool) -> Fault {
         (409, _) if is_of(status, "resourcequotas") => StoreError::NotWritten(said()),
         (409, _) => return Fault::Moved,
         (422, _) if is_about_the_uid(status) => return Fault::Moved,
-        // A token that has just expired is replaced; a list that has is begun anew; a busy server has done nothing.
-        (401 | 410 | 429, _) => StoreError::NotWritten(said()),
-        // Its own words, before it does anything. A proxy's 503 may come after the request went through.
-        (503, "ServiceUnavailable") => StoreError::NotWritten(said()),
+        // A token that has just expired is replaced; a list that has is begun anew; a busy server has done nothing. Nor
+        // has one that says 503 in its own words; a proxy's 503 may come after the request went through.
+        (401 | 410 | 429, _) | (503, "ServiceUnavailable") => StoreError::NotWritten(said()),
         (400..=407 | 409..=499, _) => StoreError::Refused(said()),
         _ if writes => StoreError::Unknown(said()),
         _ => StoreError::NotWritten(said()),

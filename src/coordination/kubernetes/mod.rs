@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | split | `StreamSplit` | PUT |
 //! | ledger page | `StreamLedger` | PUT |
-//! | worker | `StreamWorker`, owned by its pod | a merge patch of `spec.assignment` or of the status; `spec.root` is the operator's |
+//! | worker | `StreamWorker`, owned by its pod | PUT of the status; merge patch of `spec.assignment`: `spec.root` is the operator's |
 //! | heartbeat, leader, scratch | `Lease` | PUT |
 //! | plan | `ConfigMap` | PUT |
 //!
@@ -24,6 +24,7 @@ mod watching;
 
 pub use place::{Place, Pod};
 
+use super::records::{Assignment, WorkerStatus};
 use super::store::{Answer, Cursor, Deletion, Key, Kind, Known, Listing, ObjectRevision, Record, Store, StoreError, Swap, Watch};
 use crate::env::Env;
 use calls::Server;
@@ -41,7 +42,7 @@ use std::time::Duration;
 const MANAGER: &str = "millrace-worker";
 
 /// On every object: names the last write, so that each one moves the revision, even one that changes nothing. What went
-/// before it can then no longer land.
+/// before it can then no longer land. (A status that says the same again moves nothing.)
 const WRITE: &str = "millrace.dev/write";
 
 /// The most that an object may hold, in bytes of JSON: etcd takes 1.5 MiB, with what the API server adds.
@@ -147,29 +148,29 @@ impl Kubernetes {
         // A create names nothing that could be absent but the namespace.
         let made = made.map_err(|fault| if matches!(fault, Fault::There) { fault } else { Fault::Store(fault.into_error()) });
         match (made, new) {
-            (Ok(made), Record::Worker(worker)) => self.speak_first(key, &made, &worker.status).await,
+            (Ok(made), Record::Worker(worker)) => self.speak_first(key, made, &worker.status).await,
             (made, _) => self.swapped(key, made),
         }
     }
 
     /// A status is not taken with a create, so that a worker is made by two writes. Between them the operator may have
     /// written, or this call may fail: then the worker is there, and has not spoken yet.
-    async fn speak_first(&self, key: &Key, made: &DynamicObject, status: &super::records::WorkerStatus) -> Result<Swap, StoreError> {
-        let patched = self.patch_status(key, &revision(made)?, status).await;
-        patched.map_err(|error| match error {
+    async fn speak_first(&self, key: &Key, made: DynamicObject, status: &WorkerStatus) -> Result<Swap, StoreError> {
+        let spoken = self.put_status(key, made, status).await;
+        spoken.map_err(|error| match error {
             StoreError::NotWritten(why) => StoreError::Unknown(format!("the worker is made, and its status is not written: {why}").into()),
             other => other,
         })
     }
 
-    async fn patch_status(&self, key: &Key, read: &ObjectRevision, status: &super::records::WorkerStatus) -> Result<Swap, StoreError> {
-        let status = form::status(status).map_err(|error| unwritten(key, &error))?;
-        let patch = Patch::Merge(json!({"metadata": precise(read), "status": status}));
+    /// A patch of a status would not compare the uid.
+    async fn put_status(&self, key: &Key, mut object: DynamicObject, status: &WorkerStatus) -> Result<Swap, StoreError> {
+        object.data = form::spoken(status, &object).map_err(|error| unwritten(key, &error))?;
         let (api, name) = (self.server.api(key.kind()), self.place().name(key));
-        self.swapped(key, self.server.writing(api.patch_status(&name, &by(), &patch)).await)
+        self.swapped(key, self.server.writing(api.replace_status(&name, &post(), &object)).await)
     }
 
-    async fn patch_assignment(&self, key: &Key, read: &ObjectRevision, new: &super::records::Assignment) -> Result<Swap, StoreError> {
+    async fn patch_assignment(&self, key: &Key, read: &ObjectRevision, new: &Assignment) -> Result<Swap, StoreError> {
         let assignment = form::assignment(new).map_err(|error| unwritten(key, &error))?;
         let mut metadata = precise(read);
         if let Some(metadata) = metadata.as_object_mut() {
@@ -207,7 +208,10 @@ impl Kubernetes {
 
     async fn write(&self, key: &Key, read: &ObjectRevision, new: Record) -> Result<Swap, StoreError> {
         match new {
-            Record::Status(status) => self.patch_status(key, read, &status).await,
+            Record::Status(status) => match self.standing(key, read).await? {
+                Some(object) => self.put_status(key, object, &status).await,
+                None => Ok(Swap::Lost),
+            },
             Record::Assignment(assignment) => self.patch_assignment(key, read, &assignment).await,
             Record::Worker(_) => Err(StoreError::Refused("a worker's record is written by parts".into())),
             whole => self.replace(key, read, &whole).await,
@@ -220,9 +224,8 @@ impl Kubernetes {
         let (api, name) = (self.server.api(key.kind()), self.place().name(key));
         let answer = self.server.writing(api.delete(&name, &params)).await;
         self.recent.lock().forget(key);
-        match answer.map(|outcome| outcome.left()) {
-            Ok(None) => Ok(Deletion::Done),
-            Ok(Some(left)) => gone(key, &left),
+        match answer {
+            Ok(outcome) => outcome.left().map_or(Ok(Deletion::Done), |left| gone(key, &left)),
             Err(Fault::Absent | Fault::There | Fault::Moved) => Ok(Deletion::Lost),
             Err(Fault::Store(error)) => Err(error),
         }
@@ -269,7 +272,7 @@ impl Store for Kubernetes {
     }
 
     fn watch(&self, kind: Kind, after: Cursor) -> Box<dyn Watch> {
-        Box::new(watching::Following::new(self.server.clone(), kind, after))
+        Box::new(watching::Following::new(self.server.clone(), kind, &after))
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Following {
 }
 
 impl Following {
-    pub(super) fn new(server: Server, kind: Kind, after: Cursor) -> Self {
+    pub(super) fn new(server: Server, kind: Kind, after: &Cursor) -> Self {
         Self { server, kind, after: Some(after.0.to_string()), events: None, fruitful: true }
     }
 

@@ -6,8 +6,9 @@ use millrace::coordination::kubernetes::{Kubernetes, Place};
 use millrace::coordination::records::{Incarnation, LedgerPage, PageId, WorkerRecord, WorkerStatus};
 use millrace::coordination::store::{Cursor, Hint, Key, Kind, ObjectRevision, Record, Store, StoreError, Swap};
 use millrace::env;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -46,25 +47,25 @@ async fn serve(listener: TcpListener, turns: Vec<Turn>, seen: Seen) {
     for turn in turns {
         let (mut connection, _) = listener.accept().await.unwrap();
         let request = request(&mut connection).await;
-        seen.lock().unwrap().push(request);
+        seen.lock().push(request);
         let (code, body) = match turn {
             Turn::Answer(code, body) => (code, body.to_string()),
             Turn::Text(code, body) => (code, body.to_owned()),
-            Turn::Lines(lines) => (200, lines.iter().map(|line| format!("{line}\n")).collect()),
+            Turn::Lines(lines) => (200, lines.iter().fold(String::new(), |text, line| text + &line.to_string() + "\n")),
             Turn::Close => continue,
             Turn::Hang => {
                 held.push(connection);
                 continue;
             }
         };
-        let head = format!("HTTP/1.1 {code} It\r\ncontent-length: {}\r\nconnection: close\r\nretry-after: 0\r\n\r\n", body.len());
-        connection.write_all((head + &body).as_bytes()).await.unwrap();
+        let start = format!("HTTP/1.1 {code} It\r\ncontent-length: {}\r\nconnection: close\r\nretry-after: 0\r\n\r\n", body.len());
+        connection.write_all((start + &body).as_bytes()).await.unwrap();
         let _closed = connection.shutdown().await;
     }
     // A request that nobody expects is seen, and gets no answer.
     while let Ok((mut connection, _)) = listener.accept().await {
         let request = request(&mut connection).await;
-        seen.lock().unwrap().push(request);
+        seen.lock().push(request);
         held.push(connection);
     }
 }
@@ -160,10 +161,10 @@ fn a_write_is_told_as_unknown_unless_its_answer_shows_that_it_was_not_taken() {
         with(vec![turn, again], async |store, seen| {
             let error = store.create(&key(), empty()).await.unwrap_err();
             assert_eq!(means(&error), write, "{error}");
-            assert_eq!(seen.lock().unwrap().len(), 1, "a write is sent once: {error}");
+            assert_eq!(seen.lock().len(), 1, "a write is sent once: {error}");
             let error = store.read(&key()).await.unwrap_err();
             assert_eq!(means(&error), read, "{error}");
-            assert_eq!(seen.lock().unwrap().len(), 2, "{error}");
+            assert_eq!(seen.lock().len(), 2, "{error}");
         });
     }
 }
@@ -182,7 +183,7 @@ fn a_write_begins_from_what_was_read_and_reads_nothing_again() {
         assert_eq!(store.swap(&key(), &revision, empty()).await.unwrap(), Swap::Lost);
         let path = "/apis/millrace.dev/v1alpha1/namespaces/n/streamledgers/p-0";
         let put = format!("PUT {path}?&fieldManager=millrace-worker");
-        assert_eq!(*seen.lock().unwrap(), [format!("GET {path}"), put.clone(), put, format!("GET {path}")]);
+        assert_eq!(*seen.lock(), [format!("GET {path}"), put.clone(), put, format!("GET {path}")]);
     });
 }
 
@@ -224,7 +225,7 @@ fn a_list_whose_beginning_has_expired_is_begun_anew_by_its_caller() {
         assert_eq!((part.objects.len(), part.next.as_deref(), &*part.cursor.0), (1, Some("c"), "9"));
         let error = store.list(Kind::Page, part.next).await.unwrap_err();
         assert_eq!(means(&error), "not written", "{error}");
-        let asked = seen.lock().unwrap().clone();
+        let asked = seen.lock().clone();
         assert!(asked.iter().all(|asked| !asked.contains("resourceVersion")), "a list is answered by quorum: {asked:?}");
         assert!(asked[1].contains("continue=c"), "{asked:?}");
     });
@@ -246,7 +247,7 @@ fn a_watch_goes_on_from_where_the_server_ended_it() {
         assert_eq!(watch.next().await.unwrap(), [Hint { key: key(), known: None }]);
         let error = watch.next().await.unwrap_err();
         assert_eq!(means(&error), "not written", "{error}");
-        let asked = seen.lock().unwrap().clone();
+        let asked = seen.lock().clone();
         for (asked, from) in asked.iter().zip(["10", "12", "13"]) {
             assert!(asked.ends_with(&format!("resourceVersion={from}")) && asked.contains("watch=true"), "{asked}");
         }
@@ -260,6 +261,6 @@ fn a_watch_that_ends_at_once_again_and_again_is_not_asked_for_in_a_hurry() {
         let mut watch = store.watch(Kind::Page, Cursor("10".into()));
         let waited = tokio::time::timeout(Duration::from_millis(1500), watch.next()).await;
         assert!(waited.is_err(), "there is nothing to tell");
-        assert_eq!(seen.lock().unwrap().len(), 2);
+        assert_eq!(seen.lock().len(), 2);
     });
 }

@@ -96,17 +96,31 @@ fn an_earlier_pods_record_is_waited_out_and_its_heartbeat_is_taken_over() {
         let (own, pulse) = (worker(&name), Key::Beat(WorkerName::new(&name)));
         done(before.create(&own, idle()).await.unwrap());
         done(before.create(&pulse, beat(1)).await.unwrap());
-        // The pod of that name is another one now; the API server has both for a moment.
-        let later = pod(bed, "stands-in").await;
-        let now = Place { pod: Some(Pod { name: name.clone(), uid: later.uid.clone() }), ..earlier };
-        let after = store(bed, &now).await;
+        // So that the garbage collector's work lasts.
+        let hold = |finalizers: &[&str]| {
+            let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
+            bed.kubectl(&["patch", "streamworkers,leases", &name, "--type=merge", "-p", &patch], "");
+        };
+        hold(&["millrace.dev/test"]);
+        let at_once = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::background() };
+        bed.api::<PodObject>().delete(&name, &at_once).await.unwrap();
+        let place = Place { pod: Some(pod(bed, &name).await), ..earlier };
+        let after = store(bed, &place).await;
         is_waited_out(after.read(&own).await);
         assert_eq!(after.create(&own, idle()).await.unwrap(), Swap::Lost);
         is_waited_out(list_all(&after, Kind::Worker).await);
-        let at = there(&after, &pulse).await.revision;
+        let at = eventually("the last write of the garbage collector", async || {
+            let known = there(&after, &pulse).await;
+            let dying = raw(bed, "leases", &name)["metadata"]["deletionTimestamp"].is_string();
+            if dying { Ok(known.revision) } else { Err(format!("{known:?}")) }
+        })
+        .await;
         done(after.swap(&pulse, &at, beat(2)).await.unwrap());
         assert_eq!(before.swap(&pulse, &at, beat(3)).await.unwrap(), Swap::Lost);
-        assert_eq!(raw(bed, "leases", &name)["metadata"]["ownerReferences"][0]["uid"], json!(later.uid));
+        assert_eq!(raw(bed, "leases", &name)["metadata"]["ownerReferences"][0]["uid"], json!(place.pod.unwrap().uid));
+        hold(&[]);
+        eventually("the end of the earlier record", async || after.read(&own).await.map_err(|error| error.to_string())).await;
+        done(after.create(&own, idle()).await.unwrap());
     });
 }
 

@@ -14,7 +14,7 @@ fn rules(pipeline: &str) -> Value {
     json!([
         {"apiGroups": ["millrace.dev"], "resources": ["streamsplits", "streamledgers"], "verbs": whole},
         {"apiGroups": ["millrace.dev"], "resources": ["streamworkers"], "verbs": ["get", "list", "watch", "create", "patch", "delete"]},
-        {"apiGroups": ["millrace.dev"], "resources": ["streamworkers/status"], "verbs": ["patch"]},
+        {"apiGroups": ["millrace.dev"], "resources": ["streamworkers/status"], "verbs": ["update"]},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": whole},
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
         {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [format!("{pipeline}-plan")],
@@ -65,7 +65,7 @@ fn a_right_that_is_missing_is_named() {
         for (answer, says) in [
             (made.map(|_| ()), "cannot create resource \"streamledgers\" in API group \"millrace.dev\""),
             (listed, "cannot list resource \"streamledgers\""),
-            (spoken.map(|_| ()), "cannot patch resource \"streamworkers/status\""),
+            (spoken.map(|_| ()), "cannot update resource \"streamworkers/status\""),
         ] {
             match answer {
                 Err(StoreError::Refused(why)) if why.contains(says) => {}

@@ -61,12 +61,12 @@ fn annotation(key: &str, number: u64) -> (String, String) {
     (key.to_owned(), number.to_string())
 }
 
-pub(super) fn beat(fields: Fields, metadata: &ObjectMeta) -> Result<Beat, FormError> {
+pub(super) fn beat(fields: &Fields, metadata: &ObjectMeta) -> Result<Beat, FormError> {
     let holder = fields.spec.holder_identity.as_deref().ok_or(FormError::Field("spec.holderIdentity"))?;
-    Ok(Beat { incarnation: Incarnation::new(holder), counter: number(metadata, COUNTER)?, ttl: ttl(&fields)? })
+    Ok(Beat { incarnation: Incarnation::new(holder), counter: number(metadata, COUNTER)?, ttl: ttl(fields)? })
 }
 
-pub(super) fn leader(fields: Fields, metadata: &ObjectMeta) -> Result<LeaderRecord, FormError> {
+pub(super) fn leader(fields: &Fields, metadata: &ObjectMeta) -> Result<LeaderRecord, FormError> {
     let holder = fields.spec.holder_identity.as_deref().ok_or(FormError::Field("spec.holderIdentity"))?;
     Ok(LeaderRecord {
         holder: WorkerName::new(holder),
@@ -74,7 +74,7 @@ pub(super) fn leader(fields: Fields, metadata: &ObjectMeta) -> Result<LeaderReco
         nonce: number(metadata, NONCE)?,
         term: number(metadata, TERM)?,
         counter: number(metadata, COUNTER)?,
-        ttl: ttl(&fields)?,
+        ttl: ttl(fields)?,
     })
 }
 

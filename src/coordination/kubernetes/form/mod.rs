@@ -10,7 +10,7 @@ mod progress;
 mod split;
 mod worker;
 
-pub(super) use worker::{assignment, status};
+pub(super) use worker::{assignment, spoken};
 
 use super::keep::keep;
 use crate::api::ledger_page::PageError;
@@ -86,8 +86,8 @@ pub(super) fn read(kind: Kind, object: &DynamicObject) -> Result<Record, FormErr
         Kind::Split => split::read(of(object)?).map(Box::new).map(Record::Split),
         Kind::Page => page::read(of(object)?).map(Record::Page),
         Kind::Worker => worker::read(of(object)?).map(Record::Worker),
-        Kind::Beat | Kind::Scratch => lease::beat(of(object)?, &object.metadata).map(Record::Beat),
-        Kind::Leader => lease::leader(of(object)?, &object.metadata).map(Record::Leader),
+        Kind::Beat | Kind::Scratch => lease::beat(&of(object)?, &object.metadata).map(Record::Beat),
+        Kind::Leader => lease::leader(&of(object)?, &object.metadata).map(Record::Leader),
         Kind::Plan => plan::read(of(object)?).map(Record::Plan),
     }
 }

@@ -24,12 +24,12 @@ pub(super) fn read(progress: Progress) -> Result<records::Progress, FormError> {
         tip_time: progress.tip_time.map(|time| time.0.as_microsecond()),
         head: progress.head.map(read_head).transpose()?,
         inherits: splits(&progress.inherits).collect(),
-        root: progress.root.map(read_root).transpose()?,
+        root: progress.root.as_ref().map(read_root).transpose()?,
         cutovers: read_cutovers(progress.cutovers),
     })
 }
 
-fn read_root(root: RootAt) -> Result<RootRef, FormError> {
+fn read_root(root: &RootAt) -> Result<RootRef, FormError> {
     let digest = root.digest.parse().map_err(|_| FormError::Field("root.digest"))?;
     Ok(RootRef { epoch: root.epoch, digest })
 }

@@ -4,8 +4,9 @@
 use super::{FormError, bounded, count, splits, texts};
 use crate::api::stream_worker::{Assignment, StreamWorkerStatus};
 use crate::coordination::records::{self, Incarnation};
+use kube::api::DynamicObject;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The most splits of one worker.
 const SPLITS: usize = 2000;
@@ -51,14 +52,20 @@ fn write_assignment(assignment: &records::Assignment) -> Result<Assignment, Form
     })
 }
 
-/// The worker's part, as a patch.
-pub(in crate::coordination::kubernetes) fn status(status: &records::WorkerStatus) -> Result<Value, FormError> {
-    Ok(serde_json::to_value(StreamWorkerStatus {
+/// The whole object with this in the worker's part of it.
+pub(in crate::coordination::kubernetes) fn spoken(status: &records::WorkerStatus, object: &DynamicObject) -> Result<Value, FormError> {
+    let new = StreamWorkerStatus {
         incarnation: Some(status.incarnation.as_str().to_owned()),
         budget: Some(count(status.budget)),
         leaving: Some(status.leaving),
         ..StreamWorkerStatus::default()
-    })?)
+    };
+    let Value::Object(new) = serde_json::to_value(new)? else { return Err(FormError::Field("status")) };
+    let mut data = object.data.clone();
+    let fields = data.as_object_mut().ok_or(FormError::Field("status"))?;
+    let stood = fields.entry("status").or_insert_with(|| Value::Object(Map::new()));
+    stood.as_object_mut().ok_or(FormError::Field("status"))?.extend(new);
+    Ok(data)
 }
 
 /// A worker that has not spoken yet has no incarnation, and so is none that lives.
@@ -69,10 +76,10 @@ pub(super) fn read(fields: Fields) -> Result<records::WorkerRecord, FormError> {
         budget: u64::try_from(status.budget.unwrap_or(0)).map_err(|_| FormError::Field("status.budget"))?,
         leaving: status.leaving.unwrap_or(false),
     };
-    Ok(records::WorkerRecord { status, assignment: spec.assignment.map(read_assignment).transpose()? })
+    Ok(records::WorkerRecord { status, assignment: spec.assignment.as_ref().map(read_assignment).transpose()? })
 }
 
-fn read_assignment(assignment: Assignment) -> Result<records::Assignment, FormError> {
+fn read_assignment(assignment: &Assignment) -> Result<records::Assignment, FormError> {
     Ok(records::Assignment {
         term: u64::try_from(assignment.term).map_err(|_| FormError::Field("spec.assignment.term"))?,
         number: u64::try_from(assignment.number).map_err(|_| FormError::Field("spec.assignment.number"))?,
