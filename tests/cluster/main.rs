@@ -12,6 +12,8 @@
 
 #[path = "../support/bed.rs"]
 mod bed;
+#[path = "../support/conformance.rs"]
+mod conformance;
 #[allow(dead_code, reason = "the tests on the fake need more of it")]
 #[path = "../support/kinesis_reading.rs"]
 mod kinesis_reading;
@@ -21,5 +23,6 @@ mod kinesis_suite;
 mod table;
 
 mod api;
+mod coordination;
 mod kinesis;
 mod services;

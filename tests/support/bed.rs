@@ -164,9 +164,13 @@ impl Place {
         child.wait_with_output().unwrap()
     }
 
-    async fn client(&self) -> Client {
+    async fn config(&self) -> Config {
         let kubeconfig = Kubeconfig::read_from(self.get("KUBECONFIG")).unwrap();
-        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
+    }
+
+    async fn client(&self) -> Client {
+        let mut config = self.config().await;
         config.read_timeout = Some(Duration::from_secs(30));
         Client::try_from(config).unwrap()
     }
@@ -192,6 +196,11 @@ impl Bed {
     /// A client with all rights.
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// What a client with all rights is made from.
+    pub(crate) async fn config(&self) -> Config {
+        self.place.config().await
     }
 
     /// The test's own namespace.
