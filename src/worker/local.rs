@@ -172,7 +172,7 @@ impl Local {
             let notice = first_of(first_of(poll_fn(|cx| control.poll(cx)), stopped), ending.overdue(&env)).await;
             match notice {
                 Some(Some(Notice::Joined(term))) => control.ready(term),
-                Some(Some(Notice::AllComplete)) => ending.finish(&mut control, &env, drain),
+                Some(Some(Notice::AllComplete)) | None => ending.finish(&mut control, &env, drain),
                 Some(Some(Notice::Fatal(error))) => return Err(error.into()),
                 Some(Some(Notice::Stuck(_, error))) => return Err(error.into()),
                 Some(Some(Notice::Ended(Some(over)))) => return over.result.map_err(LocalError::from),
@@ -187,7 +187,6 @@ impl Local {
                         ending.finish(&mut control, &env, drain);
                     }
                 }
-                None => ending.finish(&mut control, &env, drain),
             }
         }
     }
