@@ -26,6 +26,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
+/// How many files are read at once.
+const FILES: u64 = 256;
 /// How long an ending may take where the manifest says nothing.
 const DRAIN: Duration = Duration::from_secs(30);
 
@@ -152,14 +154,15 @@ impl Local {
     }
 
     async fn control(self, session: Box<crate::runtime::Session>, mut stop: watch::Receiver<bool>) -> Result<(), LocalError> {
-        let Self { env, program, source, planner, drain, totals, .. } = self;
+        let Self { env, program, source, planner, drain, totals, revision, .. } = self;
+        let endless = !revision.streams.is_empty();
         let (to, mailbox) = mpsc::channel(64);
         let (answers, from) = mpsc::channel(1_024);
         let settings = Settings { drain, ..Settings::default() };
         let owner = Loop::new(&env, Arc::clone(&program), session, settings, Wires { mailbox, answers, totals });
         env.tasks().thread("owner loop", Box::pin(owner.run()));
         let who = (WorkerName::new("local"), "local");
-        let driver = Driver::start(env.clone(), Arc::new(Memory::new()), planner, who, coordination());
+        let driver = Driver::start(env.clone(), Arc::new(Memory::new()), planner, who, coordination(endless));
         let mut control = Control::new(driver, source, LoopWires { to, from }, program, None);
         let mut ending = Stop::default();
         loop {
@@ -231,8 +234,10 @@ impl Stop {
 }
 
 /// One worker that nobody competes with: it is its own leader at once, and its life does not hang on a heartbeat.
-fn coordination() -> Config {
+fn coordination(endless: bool) -> Config {
     Config {
+        // Files are read some at a time: each takes a descriptor. Shards have no end to wait for.
+        budget: if endless { u64::MAX } else { FILES },
         ttl: Duration::from_hours(24),
         commit: Duration::from_secs(5),
         round: Duration::from_millis(20),

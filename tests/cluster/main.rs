@@ -25,4 +25,5 @@ mod table;
 mod api;
 mod coordination;
 mod kinesis;
+mod run;
 mod services;

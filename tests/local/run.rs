@@ -111,13 +111,13 @@ fn records_come_from_the_standard_input_too_and_instead_of_the_pipelines_source(
 fn the_files_of_a_folder_are_read_each_with_keys_of_its_own() {
     let folder = folder(&pipeline("{file: {path: parts}}", ""), "");
     std::fs::create_dir(folder.path().join("parts")).unwrap();
-    for part in 0..100 {
+    for part in 0..400 {
         std::fs::write(folder.path().join(format!("parts/{part:03}")), RECORDS).unwrap();
     }
     let output = command(folder.path(), &[]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let second = rows(&output).iter().filter(|row| row["n"] == 2).count();
-    assert_eq!((rows(&output).len(), second), (300, 100));
+    assert_eq!((rows(&output).len(), second), (1200, 400));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_reader_that_has_seen_enough_ends_the_run_without_an_error() {
 fn what_cannot_be_read_or_written_is_named_before_anything_runs() {
     let cases = [
         (pipeline("{file: {path: none.ndjson}}", ""), 2, "MR0001", "none.ndjson cannot be read"),
-        (pipeline("{kinesis: [{streamName: s, region: eu-west-1}]}", ""), 3, "MR0014", "spec.source.kinesis"),
+        (pipeline("{kinesis: [{streamName: s, region: eu-west-1, retrieval: FanOut}]}", ""), 3, "MR0014", "spec.source.kinesis"),
         (pipeline("{file: {path: r.ndjson}}", "").replace("stdout: {}", "file: {path: no/such/place}"), 1, "MR0005", "output rows"),
         (pipeline("{file: {path: r.ndjson}}", "").replace("stdout: {}", "http: {url: \"http://localhost\"}"), 3, "MR0014", "output rows"),
     ];

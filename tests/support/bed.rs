@@ -242,6 +242,11 @@ impl Bed {
         }
     }
 
+    /// Where the Kinesis stand-in answers.
+    pub(crate) fn kinesis_endpoint(&self) -> &str {
+        self.place.get("KINESIS_ENDPOINT")
+    }
+
     /// A client of the Kinesis stand-in.
     pub(crate) fn kinesis(&self) -> aws_sdk_kinesis::Client {
         let config = aws_sdk_kinesis::Config::builder()
