@@ -141,7 +141,7 @@ fn a_shard_that_is_split_ends_with_its_children_and_is_read_on_from_a_position()
         let mut again = stream.open(&parent, |from| From { resume: resumed(&place), ..from }).await;
         assert_eq!(again.until_its_end().await, read[10..]);
         let end = again.commit(14);
-        assert!(end.completed && again.source.take_notices().is_empty());
+        assert!(end.completed && again.source.reports().take_notices().is_empty());
         assert_eq!(end.children.len(), 2);
         let mut numbers: Vec<usize> = Vec::new();
         for child in &end.children {
