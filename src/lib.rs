@@ -9,4 +9,6 @@ pub mod env;
 pub mod error;
 pub mod flow;
 pub mod lang;
+#[cfg(feature = "operator")]
+pub mod operator;
 pub mod program;
