@@ -134,6 +134,10 @@ codes! {
     ROOT_INVALID = 11, "RootInvalid", User, "A root does not parse or check; its message names codes of its own (docs/program-errors.md), with line and column.", "Mend each place that is underlined, by its hint.";
     NAMES_DIFFER = 12, "NamesDiffer", User, "A manifest names a stream or an input that its root does not have.", "Use a name that the root declares, or declare it there.";
     NOT_FORMATTED = 13, "NotFormatted", User, "A root is not laid out as `millrace fmt` lays it out.", "Run `millrace fmt` on it.";
+    CLUSTER_FAILED = 501, "ClusterFailed", External, "The API server refuses something, or does not answer.", "See what the message says; if rights are missing, grant them to the operator.";
+    OLD_DEFINITIONS = 502, "OldDefinitions", User, "The CustomResourceDefinitions that are installed lack fields that this version writes.", "Apply those of this version: `millrace crd | kubectl apply -f -`.";
+    NAME_TAKEN = 503, "NameTaken", User, "An object that a pipeline needs is there already, and is somebody else's.", "Delete or rename that object, or give the pipeline another name.";
+    REVISION_LOST = 504, "RevisionLost", User, "The stored revision of a program that was running is gone or changed.", "Apply a pipeline with a valid program, which becomes a revision of its own.";
 }
 
 /// What an error means. Every module's error type implements it.

@@ -6,6 +6,8 @@
 mod check;
 mod crd;
 mod fmt;
+#[cfg(feature = "operator")]
+mod operator;
 mod run;
 
 use crate::api::manifest::{self, ManifestError, Problem};
@@ -35,6 +37,9 @@ enum Command {
     Check(check::Arguments),
     /// Lays roots out in the one canonical way.
     Fmt(fmt::Arguments),
+    /// Looks after the pipelines of a cluster: the controller.
+    #[cfg(feature = "operator")]
+    Operator(operator::Arguments),
     /// Prints the CustomResourceDefinitions.
     Crd(crd::Arguments),
 }
@@ -58,6 +63,14 @@ enum CliError {
     /// Names in a manifest mean nothing in its root.
     #[error("{}", findings(.0, .1))]
     Names(PathBuf, Vec<Problem>),
+    /// The operator ends.
+    #[cfg(feature = "operator")]
+    #[error("the operator ends: {0}")]
+    Operator(#[from] crate::operator::OperatorError),
+    /// The API server cannot be found.
+    #[cfg(feature = "operator")]
+    #[error("no API server: neither a pod's service account nor a kubeconfig can be used")]
+    NoCluster(#[source] Box<kube::config::InferConfigError>),
     /// Files did not pass; their findings have been printed.
     #[error("{0} of the files are not valid")]
     Checked(usize),
@@ -85,6 +98,10 @@ impl Meaning for CliError {
             Self::Manifest(_, error) => error.code(),
             Self::Revision(_, error) => error.code(),
             Self::Root(..) => Code::ROOT_INVALID,
+            #[cfg(feature = "operator")]
+            Self::Operator(error) => error.code(),
+            #[cfg(feature = "operator")]
+            Self::NoCluster(_) => Code::CLUSTER_FAILED,
             Self::Names(..) => Code::NAMES_DIFFER,
             Self::Checked(_) => Code::INVALID_SPEC,
             Self::NotFormatted(_) => Code::NOT_FORMATTED,
@@ -97,6 +114,10 @@ impl Meaning for CliError {
         match self {
             // A wrong path is a wrong command line: a script can tell it from an invalid pipeline.
             Self::Unreadable(..) => Exit::Usage,
+            #[cfg(feature = "operator")]
+            Self::Operator(error) => error.exit(),
+            #[cfg(feature = "operator")]
+            Self::NoCluster(_) => Exit::Usage,
             Self::Output(_) | Self::Yaml(_) | Self::Unwritable(..) => Exit::Fault,
             Self::Manifest(..) | Self::Revision(..) | Self::Root(..) | Self::Names(..) | Self::Checked(_) | Self::NotFormatted(_) => {
                 Exit::Invalid
@@ -117,6 +138,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(arguments) => run::run(&arguments, &mut out),
         Command::Check(arguments) => check::run(&arguments, &mut out),
         Command::Fmt(arguments) => fmt::run(&arguments, &mut out),
+        #[cfg(feature = "operator")]
+        Command::Operator(arguments) => operator::run(arguments),
         Command::Crd(arguments) => crd::run(&arguments, &mut out),
     };
     match done.and_then(|()| out.flush().map_err(CliError::from)) {

@@ -6,7 +6,7 @@
 mod real;
 mod simulated;
 
-pub use real::real;
+pub use real::{real, run};
 pub use simulated::Simulation;
 
 use std::fmt;

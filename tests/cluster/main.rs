@@ -16,4 +16,5 @@ mod bed;
 mod table;
 
 mod api;
+mod operator;
 mod services;
