@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// While pods come and go.
 const PRESENTLY: Duration = Duration::from_secs(5);
 /// A change may be missed: then it is seen by this time.
-const AT_LAST: Duration = Duration::from_secs(300);
+const AT_LAST: Duration = Duration::from_mins(5);
 
 /// When to look at a pipeline again, if nothing brings that about before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
