@@ -21,11 +21,13 @@ use crate::runtime::{Counts, Loop, OutputError, RuntimeError, Settings, Totals, 
 use crate::state::StateError;
 use std::fmt;
 use std::future::poll_fn;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
+/// How long a loop may take to say that it has ended, past its deadline.
+const GRACE: Duration = Duration::from_secs(1);
 /// How many files are read at once.
 const FILES: u64 = 256;
 /// How long an ending may take where the manifest says nothing.
@@ -70,6 +72,9 @@ pub enum LocalError {
     /// It ended before its input did.
     #[error("{0}")]
     Runtime(#[from] RuntimeError),
+    /// An output is a file that is read, or in the folder that is.
+    #[error("{path} is read and written: let the output go elsewhere", path = .0.display())]
+    ReadsItsOutput(PathBuf),
     /// A split's state cannot be kept.
     #[error("{0}")]
     State(#[from] StateError),
@@ -84,6 +89,9 @@ pub enum LocalError {
         /// What to do instead.
         what: &'static str,
     },
+    /// The deadline has passed, and the loop does not come back: something that it writes to blocks.
+    #[error("the run did not end by its deadline: whoever reads its output takes nothing")]
+    Hung,
     /// The loop is gone without an answer.
     #[error("the evaluation thread has ended without an answer")]
     LoopGone,
@@ -97,9 +105,11 @@ impl Meaning for LocalError {
             Self::Source(error) => error.code(),
             Self::Output(error) => error.code(),
             Self::Runtime(error) => error.code(),
+            Self::ReadsItsOutput(_) => Code::INVALID_SPEC,
             Self::State(error) => error.code(),
             Self::Driver(error) => error.code(),
             Self::Unsupported { .. } => Code::UNSUPPORTED,
+            Self::Hung => Code::DRAIN_INCOMPLETE,
             Self::LoopGone => Code::INTERNAL,
         }
     }
@@ -110,6 +120,7 @@ impl Meaning for LocalError {
             Self::Output(error) => error.retry(),
             Self::Runtime(error) => error.retry(),
             Self::Driver(error) => error.retry(),
+            Self::Hung => Retry::Backoff,
             _ => Retry::Never,
         }
     }
@@ -175,6 +186,7 @@ impl Local {
             let notice = first_of(first_of(poll_fn(|cx| control.poll(cx)), stopped), ending.overdue(&env)).await;
             match notice {
                 Some(Some(Notice::Joined(term))) => control.ready(term),
+                None if ending.finishing => return Err(LocalError::Hung),
                 Some(Some(Notice::AllComplete)) | None => ending.finish(&mut control, &env, drain),
                 Some(Some(Notice::Fatal(error))) => return Err(error.into()),
                 Some(Some(Notice::Stuck(_, error))) => return Err(error.into()),
@@ -220,8 +232,12 @@ impl Stop {
     /// Completes when the splits have had their time to drain.
     async fn overdue(&self, env: &Env) {
         match self.by {
-            Some(by) if !self.finishing => env.clock().sleep(by.left(env.clock().monotonic())).await,
-            _ => std::future::pending().await,
+            // A loop that is told to finish has until the deadline, and a moment to say so.
+            Some(by) => {
+                let more = if self.finishing { GRACE } else { Duration::ZERO };
+                env.clock().sleep(by.left(env.clock().monotonic()).saturating_add(more)).await;
+            }
+            None => std::future::pending().await,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::source::QueueLimits;
 use crate::source::file::{self, FileReader};
 use crate::source::generator::{GeneratorReader, Kind, Recipe};
 use crate::source::simple::{Known, Reader, Simple};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The bytes that all queues may hold together.
@@ -31,12 +31,13 @@ pub(super) async fn source(
     folder: &Path,
     input: Option<&Path>,
 ) -> Result<Sourced, LocalError> {
+    let outputs = outputs(spec, folder);
     if let Some(input) = input {
-        return files(env, input);
+        return files(env, input, &outputs);
     }
     if let Some(source) = &spec.source.file {
         let path = Path::new(&source.path);
-        return if source.path == file::STANDARD_INPUT { files(env, path) } else { files(env, &folder.join(path)) };
+        return if source.path == file::STANDARD_INPUT { files(env, path, &outputs) } else { files(env, &folder.join(path), &outputs) };
     }
     if let Some(source) = &spec.source.generator {
         let recipe = Recipe {
@@ -92,10 +93,32 @@ async fn kinesis(_env: &Env, _spec: &StreamPipelineSpec) -> Result<Sourced, Loca
     Err(LocalError::Unsupported { path: "spec.source.kinesis", what })
 }
 
-fn files(env: &Env, path: &Path) -> Result<Sourced, LocalError> {
+fn files(env: &Env, path: &Path, outputs: &[PathBuf]) -> Result<Sourced, LocalError> {
     let splits = file::splits(path)?;
+    apart(path, outputs)?;
     let names = splits.iter().map(|split| split.id.clone()).collect();
     Ok(simple(&path.display().to_string(), names, FileReader { env: env.clone(), splits }))
+}
+
+/// The files that a run writes.
+fn outputs(spec: &StreamPipelineSpec, folder: &Path) -> Vec<PathBuf> {
+    let letters = spec.failure.as_ref().and_then(|failure| failure.dead_letter.as_ref()).and_then(|place| place.file.as_ref());
+    let files = spec.outputs.iter().filter_map(|output| output.file.as_ref()).chain(letters);
+    files.map(|file| folder.join(&file.path)).collect()
+}
+
+/// A run that reads what it writes would never end.
+fn apart(source: &Path, outputs: &[PathBuf]) -> Result<(), LocalError> {
+    let Ok(source) = source.canonicalize() else { return Ok(()) };
+    for output in outputs {
+        let folder = output.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        let file = folder.and_then(|folder| folder.canonicalize().ok()).zip(output.file_name()).map(|(folder, name)| folder.join(name));
+        let file = output.canonicalize().ok().or(file);
+        if file.is_some_and(|file| file.starts_with(&source)) {
+            return Err(LocalError::ReadsItsOutput(output.clone()));
+        }
+    }
+    Ok(())
 }
 
 fn simple(stream: &str, splits: Vec<SplitId>, reader: impl Reader + 'static) -> Sourced {

@@ -25,5 +25,6 @@ mod table;
 mod api;
 mod coordination;
 mod kinesis;
+mod operator;
 mod run;
 mod services;

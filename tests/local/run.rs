@@ -175,6 +175,35 @@ fn a_reader_that_has_seen_enough_ends_the_run_without_an_error() {
 }
 
 #[test]
+fn a_run_that_would_read_its_own_output_is_refused() {
+    for (source, output) in [("r.ndjson", "r.ndjson"), ("parts", "parts/out.ndjson"), ("parts", "./parts/../parts/out.ndjson")] {
+        let manifest = pipeline(&format!("{{file: {{path: {source}}}}}"), "").replace("stdout: {}", &format!("file: {{path: {output}}}"));
+        let folder = folder(&manifest, RECORDS);
+        std::fs::create_dir(folder.path().join("parts")).unwrap();
+        std::fs::write(folder.path().join("parts/a"), RECORDS).unwrap();
+        let output = command(folder.path(), &[]).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(3) && said.contains("is read and written: let the output go elsewhere"), "{said}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_takes_nothing_does_not_hold_the_end_up() {
+    let manifest = pipeline("{generator: {ratePerSecond: 1000000}}", "  worker: {drainTimeout: 1s}\n").replace("100 / x", "x");
+    let folder = folder(&manifest, "");
+    let mut child = command(folder.path(), &["--quiet"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Its first rows fill the pipe, and nobody takes them.
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0; 4]).unwrap();
+    let kept = child.stdout.take();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().try_into().unwrap()), nix::sys::signal::Signal::SIGTERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    drop(kept);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("MR0302"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn what_cannot_be_read_or_written_is_named_before_anything_runs() {
     let cases = [
         (pipeline("{file: {path: none.ndjson}}", ""), 2, "MR0001", "none.ndjson cannot be read"),
