@@ -190,9 +190,12 @@ fn scenario_59_a_status_that_is_lost_is_made_again_at_a_higher_epoch() {
         let office = Office::open(bed, "a");
         let worker = running(bed, "p").await;
         let before = active(&pipeline(bed, "p").await);
-        let mut whole = serde_json::to_value(pipeline(bed, "p").await).unwrap();
-        whole["status"] = json!({});
-        wait("a status without anything", async || bed.send("PUT", "streampipelines/p/status", &whole).await).await;
+        wait("a status without anything", async || {
+            let mut whole = serde_json::to_value(pipeline(bed, "p").await).unwrap();
+            whole["status"] = json!({});
+            bed.send("PUT", "streampipelines/p/status", &whole).await
+        })
+        .await;
         bed.kubectl(&["annotate", "--overwrite", "spl", "p", "look=again"], "");
         worker.prepared(&worker.told("Prepare", before.0).await).await;
         worker.acknowledged(&worker.told("Commit", before.0).await).await;

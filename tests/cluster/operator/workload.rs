@@ -1,6 +1,6 @@
 //! What is made for a pipeline, and what is refused.
 
-use super::play::{Office, apply, condition, manifest, message, pipeline, says, wait};
+use super::play::{Office, Player, apply, condition, manifest, message, pipeline, says, wait};
 use crate::bed::{self, Bed};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service, ServiceAccount};
@@ -155,7 +155,13 @@ fn a_rollout_replaces_one_pod_at_a_time_each_ready_before_the_next() {
             ready(bed, pod).await;
         }
         let before = both("two ready pods", 2).await;
+        // A committed cutover ends first.
+        let workers = [Player::join(bed, "p", 0, "a").await, Player::join(bed, "p", 1, "a").await];
+        for worker in &workers {
+            worker.acknowledged(&worker.told("Commit", 0).await).await;
+        }
         says(bed, "p", "WorkersAvailable", "True/AllReady").await;
+        says(bed, "p", "RootAcknowledged", "True/AllWorkers").await;
         apply(bed, &manifest("p", ROOT, &with_image("registry.invalid/two")));
         let half = both("one that is replaced", 1).await;
         let replaced: Vec<_> = half.iter().filter(|(name, pod)| pod.0 != before[*name].0).collect();
