@@ -85,6 +85,7 @@ async fn stream(env: &Env, name: &Arc<str>, kinesis: &KinesisDestination) -> Res
 }
 
 #[cfg(not(feature = "worker"))]
+#[expect(clippy::unused_async, reason = "with the feature it waits")]
 async fn stream(_env: &Env, name: &Arc<str>, _kinesis: &KinesisDestination) -> Result<Target, OutputError> {
     Err(unsupported(name, "it was built without Kinesis: use file or stdout"))
 }

@@ -88,6 +88,7 @@ async fn kinesis(env: &Env, spec: &StreamPipelineSpec) -> Result<Sourced, LocalE
 }
 
 #[cfg(not(feature = "worker"))]
+#[expect(clippy::unused_async, reason = "with the feature it waits")]
 async fn kinesis(_env: &Env, _spec: &StreamPipelineSpec) -> Result<Sourced, LocalError> {
     let what = "this program was built without Kinesis: give records with --input FILE, or use file or generator";
     Err(LocalError::Unsupported { path: "spec.source.kinesis", what })
