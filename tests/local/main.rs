@@ -15,6 +15,7 @@ mod coverage;
 mod crds;
 mod digests;
 mod docs;
+mod examples;
 mod flow;
 mod house;
 mod manifests;

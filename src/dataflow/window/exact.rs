@@ -87,6 +87,14 @@ impl Exact {
         self.limbs.capacity().saturating_mul(8)
     }
 
+    /// Makes it nothing; the memory for a sum of usual size stays.
+    pub(super) fn clear(&mut self) {
+        self.limbs.clear();
+        if self.limbs.capacity() > FEW {
+            self.limbs = Vec::new();
+        }
+    }
+
     /// Adds a number, or takes it away.
     #[inline]
     pub(super) fn change(&mut self, number: Number, away: bool) {

@@ -101,6 +101,13 @@ impl Moments {
         }
     }
 
+    /// Those of nothing, in the memory of these.
+    pub(super) fn emptied(mut self) -> Self {
+        self.sum.clear();
+        self.squares.iter_mut().for_each(|squares| squares.clear());
+        Self { floats: 0, special: None, ..self }
+    }
+
     /// The bytes it takes beside its own place.
     pub(super) fn heap(&self) -> usize {
         let squares = self.squares.as_ref().map_or(0, |squares| squares.heap().saturating_add(size_of::<Exact>()));

@@ -21,6 +21,8 @@ pub(super) struct Panes {
     came: Option<Came>,
     count: u64,
     total: Total,
+    /// The emptied sum of a pane that is gone, which the next pane takes over: so panes that come and go take no new memory.
+    spare: Option<Box<Moments>>,
 }
 
 /// A pane with values.
@@ -53,12 +55,19 @@ pub(super) enum Part {
 enum Came {
     /// It made this pane.
     Pane(i64),
-    /// The pane was this before: where that is small.
-    Before(Pane),
+    /// This pane's part was this before.
+    Before(i64, Before),
     /// It was added to this pane's sum, or to its values told apart.
     Value(i64, Value),
     /// It changed only the pane's count.
     Counted(i64),
+}
+
+/// A part that is small.
+#[derive(Clone, Debug)]
+enum Before {
+    Extreme(Option<Value>, [u64; 2]),
+    End(Option<(i64, Value)>),
 }
 
 /// What the panes in the window make together.
@@ -178,7 +187,7 @@ impl Total {
 
 impl Panes {
     pub(super) fn new(spec: &WindowSpec) -> Self {
-        Self { held: VecDeque::new(), left: 0, came: None, count: 0, total: Total::new(spec.aggregate) }
+        Self { held: VecDeque::new(), left: 0, came: None, count: 0, total: Total::new(spec.aggregate), spare: None }
     }
 
     /// With these panes, rising.
@@ -207,9 +216,25 @@ impl Panes {
     pub(super) fn settle(&mut self) {
         self.came = None;
         if self.left > 0 {
-            self.held.drain(..self.left.min(self.held.len()));
+            let gone = self.held.drain(..self.left.min(self.held.len())).next_back();
             self.left = 0;
             super::column::shrink(&mut self.held);
+            if let Some(Part::Moments(moments)) = gone.map(|pane| pane.part) {
+                match &mut self.spare {
+                    Some(spare) => **spare = moments.emptied(),
+                    None => self.spare = Some(Box::new(moments.emptied())),
+                }
+            }
+        }
+    }
+
+    /// The part of a pane that has no values yet.
+    fn empty_part(&mut self, spec: &WindowSpec) -> Part {
+        let wanted = spec.aggregate == Aggregate::Stddev;
+        match self.spare.as_deref_mut() {
+            // Where it has been taken already, it holds no memory, and nothing is lost.
+            Some(spare) if spare.squares.is_some() == wanted => Part::Moments(std::mem::take(spare)),
+            _ => Part::new(spec.aggregate),
         }
     }
 
@@ -247,7 +272,8 @@ impl Panes {
         let (at, new) = match self.find(index) {
             Ok(at) => (at, false),
             Err(at) => {
-                self.held.insert(at, Pane { index, count: 0, part: Part::new(spec.aggregate) });
+                let part = self.empty_part(spec);
+                self.held.insert(at, Pane { index, count: 0, part });
                 (at, true)
             }
         };
@@ -255,7 +281,8 @@ impl Panes {
         let before = match &pane.part {
             _ if new => Came::Pane(index),
             Part::Count => Came::Counted(index),
-            Part::Extreme(..) | Part::End(_) => Came::Before(pane.clone()),
+            Part::Extreme(best, counts) => Came::Before(index, Before::Extreme(best.clone(), *counts)),
+            Part::End(end) => Came::Before(index, Before::End(end.clone())),
             Part::Moments(_) | Part::Distinct(..) => Came::Value(index, value.clone()),
         };
         pane.count = pane.count.saturating_add(1);
@@ -363,9 +390,13 @@ impl Panes {
                     self.held.remove(at);
                 }
             }
-            Some(Came::Before(before)) => {
-                if let Some(pane) = self.find(before.index).ok().and_then(|at| self.held.get_mut(at)) {
-                    *pane = before;
+            Some(Came::Before(index, before)) => {
+                if let Some(pane) = self.find(index).ok().and_then(|at| self.held.get_mut(at)) {
+                    pane.count = pane.count.saturating_sub(1);
+                    pane.part = match before {
+                        Before::Extreme(best, counts) => Part::Extreme(best, counts),
+                        Before::End(end) => Part::End(end),
+                    };
                 }
             }
             Some(Came::Value(index, value)) => self.take_back(index, &value),
@@ -406,6 +437,32 @@ impl Panes {
             Total::Occurrences(occurrences) => occurrences.heap(),
         };
         let parts = self.held.iter().map(|pane| pane.part.heap()).fold(0, usize::saturating_add);
-        self.held.capacity().saturating_mul(size_of::<Pane>()).saturating_add(parts).saturating_add(total)
+        let spare = self.spare.as_ref().map_or(0, |spare| spare.heap().saturating_add(size_of::<Moments>()));
+        self.held.capacity().saturating_mul(size_of::<Pane>()).saturating_add(parts).saturating_add(total).saturating_add(spare)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Panes, WindowSpec};
+    use crate::dataflow::value::Value;
+    use crate::lang::builtins::Aggregate;
+    use crate::lang::syntax::Window as Shape;
+
+    #[test]
+    fn a_new_pane_takes_over_the_memory_of_one_that_is_gone() {
+        for aggregate in [Aggregate::Sum, Aggregate::Mean, Aggregate::Stddev] {
+            let spec = WindowSpec { aggregate, window: Shape::Panes { pane_micros: 1, panes: 3 }, float: true, cap: 100 };
+            let mut panes = Panes::new(&spec);
+            let spare = |panes: &Panes| panes.spare.as_ref().map_or(0, |spare| spare.heap());
+            for time in 0..20 {
+                let gone = panes.left > 0;
+                panes.settle();
+                assert_eq!(spare(&panes) > 0, gone, "{aggregate:?} at {time}");
+                panes.tick(&spec, time, Some((time, &Value::Float(1.5)))).unwrap();
+                assert_eq!(spare(&panes), 0, "{aggregate:?} at {time}");
+            }
+            assert!(panes.left > 0);
+        }
     }
 }
