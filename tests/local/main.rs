@@ -19,5 +19,6 @@ mod examples;
 mod flow;
 mod house;
 mod manifests;
+mod packaging;
 #[path = "../support/table.rs"]
 mod table;
