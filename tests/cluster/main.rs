@@ -16,4 +16,5 @@ mod bed;
 mod table;
 
 mod api;
+mod chart;
 mod services;

@@ -221,6 +221,20 @@ impl Bed {
         self.place.kubectl(&all, input)
     }
 
+    /// Runs Helm in the test's own namespace; it must succeed. Answers what it prints.
+    pub(crate) fn helm(&self, arguments: &[&str]) -> String {
+        let output = self.try_helm(arguments);
+        assert!(output.status.success(), "helm {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same, whether it succeeds or not.
+    pub(crate) fn try_helm(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(helm());
+        command.args(["--namespace", &self.namespace]).args(arguments).env("KUBECONFIG", self.place.get("KUBECONFIG"));
+        command.output().unwrap()
+    }
+
     /// Sends a request of ours as it stands, so that nothing our types do can hide what is sent. The path begins behind
     /// the namespace: `streampipelines?dryRun=All`. Answers the object, or what the API server says against it.
     pub(crate) async fn send(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
@@ -280,6 +294,13 @@ impl Bed {
         let output = Command::new(script("restart")).arg(&self.place.state).arg(component).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// Helm, which the first call makes. It needs no bed to render a chart.
+pub(crate) fn helm() -> PathBuf {
+    let output = Command::new(script("build")).arg("helm").stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "Helm cannot be built");
+    Path::new(String::from_utf8(output.stdout).unwrap().trim()).join("helm")
 }
 
 /// No stand-in checks a signature; the SDK wants to sign all the same.
