@@ -17,4 +17,5 @@ mod table;
 
 mod api;
 mod chart;
+mod pods;
 mod services;

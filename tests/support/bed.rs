@@ -282,6 +282,24 @@ impl Bed {
         up(&self.place.state, &["--node", "--image", &archive.to_string_lossy()]);
     }
 
+    /// Gives the node the image of the program under test, laid out as the Dockerfile lays it out.
+    pub(crate) fn import_millrace(&self, name: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("image.tar");
+        let made = Command::new(script("millrace-image")).arg(&archive).args([name, env!("CARGO_BIN_EXE_millrace")]).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        up(&self.place.state, &["--node", "--image", &archive.to_string_lossy()]);
+    }
+
+    /// Kills a container's first process, as a crash would.
+    pub(crate) fn kill_container(&self, id: &str) {
+        let socket = self.place.get("CONTAINERD_SOCKET");
+        let killed =
+            Command::new("ctr").args(["--address", socket, "--namespace", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", id]).output();
+        let killed = killed.unwrap();
+        assert!(killed.status.success(), "{}", String::from_utf8_lossy(&killed.stderr));
+    }
+
     /// Kills a component, such as apiserver, as a crash would.
     pub(crate) fn kill(&self, component: &str) {
         let pid = std::fs::read_to_string(self.place.state.join("pid").join(component)).unwrap();
@@ -309,12 +327,17 @@ fn credentials() -> aws_sdk_kinesis::config::Credentials {
 }
 
 /// Tries until it answers something, for up to half a minute; then says what it was waiting for.
-pub(crate) async fn eventually<T>(what: &str, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
+pub(crate) async fn eventually<T>(what: &str, attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
+    within(Duration::from_secs(30), what, attempt).await
+}
+
+/// The same, for so long.
+pub(crate) async fn within<T>(limit: Duration, what: &str, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
     let begun = Instant::now();
     loop {
         match attempt().await {
             Ok(found) => return found,
-            Err(why) if begun.elapsed() > Duration::from_secs(30) => panic!("waited in vain for {what}: {why}"),
+            Err(why) if begun.elapsed() > limit => panic!("waited in vain for {what}: {why}"),
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
