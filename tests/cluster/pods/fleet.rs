@@ -82,7 +82,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// Applies a version and waits for its acknowledgement, as a user would. Answers where it took over.
-    pub(super) async fn cut_over(&self, version: u64) -> Cutover {
+    pub(super) fn cut_over(&self, version: u64) -> Cutover {
         self.apply(&version.to_string());
         self.acknowledged();
         let epoch = self.epoch();
@@ -235,7 +235,7 @@ fn is_ready(pod: &Value) -> bool {
 }
 
 fn said(pods: &[Value]) -> String {
-    pods.iter().map(|pod| format!("{}: {}\n", pod["metadata"]["name"], pod["status"])).collect()
+    pods.iter().map(|pod| format!("{}: {}", pod["metadata"]["name"], pod["status"])).collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn text(value: &Value) -> String {

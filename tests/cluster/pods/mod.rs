@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 /// All of it, once everything is built.
-const AT_MOST: Duration = Duration::from_secs(360);
+const AT_MOST: Duration = Duration::from_mins(6);
 
 #[test]
 fn scenario_52_records_keep_number_order_and_state_through_edits_kills_and_reshards() {
@@ -23,7 +23,7 @@ fn scenario_52_records_keep_number_order_and_state_through_edits_kills_and_resha
         let fleet = Fleet::install(bed).await;
         let feeder = Feeder::start(bed.kinesis(), &fleet.input, 0);
         let reader = Reader::start(bed.kinesis(), &fleet.output);
-        let mut story = Story { roots: vec![fleet.cut_over(1).await], ..Story::default() };
+        let mut story = Story { roots: vec![fleet.cut_over(1)], ..Story::default() };
         story.roots[0].after.clear();
         rows_come(&feeder, &reader).await;
 
@@ -62,7 +62,7 @@ fn missing(rows: &[Row], fed: u64) -> Vec<u64> {
 async fn edits(fleet: &Fleet<'_>, feeder: &Feeder, reader: &Reader, story: &mut Story) {
     let lives = fleet.lives();
     for version in [2, 3] {
-        let cutover = fleet.cut_over(version).await;
+        let cutover = fleet.cut_over(version);
         assert_eq!(cutover.after.len(), 4, "each open shard says where it changed over: {cutover:?}");
         assert!(cutover.epoch > story.roots.last().unwrap().epoch);
         story.roots.push(cutover);
