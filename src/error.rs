@@ -134,6 +134,25 @@ codes! {
     ROOT_INVALID = 11, "RootInvalid", User, "A root does not parse or check; its message names codes of its own (docs/program-errors.md), with line and column.", "Mend each place that is underlined, by its hint.";
     NAMES_DIFFER = 12, "NamesDiffer", User, "A manifest names a stream or an input that its root does not have.", "Use a name that the root declares, or declare it there.";
     NOT_FORMATTED = 13, "NotFormatted", User, "A root is not laid out as `millrace fmt` lays it out.", "Run `millrace fmt` on it.";
+    UNSUPPORTED = 14, "Unsupported", User, "A manifest asks for something that this version does not do, or not on this machine.", "Do what the message names instead.";
+    BAD_ARGUMENT = 15, "BadArgument", User, "An argument means nothing for the file that it is given with.", "Leave it out, or change it as the message says.";
+    STORE_UNREACHABLE = 40, "StoreUnreachable", External, "The store of coordination does not answer.", "Check the store and the network; work goes on by itself once it answers.";
+    STORE_REFUSED = 41, "StoreRefused", External, "The store of coordination refuses a call that repeating will not help.", "Mend what the message names: a permission, a size, a definition that is not installed.";
+    SUPERSEDED = 42, "Superseded", External, "Another process has taken this worker's name.", "Nothing, if it was restarted; else see that no two processes run under one name.";
+    POSITION_WENT_BACK = 43, "PositionWentBack", Internal, "A source gave a position that is not the one it was asked for.", "Please report it, with what the message says.";
+    PAYLOAD_NOT_JSON = 201, "PayloadNotJson", User, "A record's payload is not one JSON object in UTF-8.", "Mend the producer at the place that the message names; see docs/records.md for what a payload must look like.";
+    PAYLOAD_NOT_UNPACKED = 202, "PayloadNotUnpacked", User, "A record's payload begins like gzip or zstd and cannot be unpacked.", "Mend the producer, or set `source.format.compression: None` if it is not compressed.";
+    PAYLOAD_TOO_LARGE = 203, "PayloadTooLarge", User, "A record, or a value or the key in it, is larger or nested more deeply than is allowed.", "Send less in one record, or raise `root.limits.valueBytes` where the message names it.";
+    VALUE_UNFIT = 204, "ValueUnfit", User, "A field of a record does not have the type that its input declares, or does not fit into it.", "Mend the producer, or declare the input by what it sends.";
+    VALUE_MISSING = 205, "ValueMissing", User, "A record lacks a field that must be there: one of a struct, the key's or the time's.", "Mend the producer, or take the field out of the struct's type, `keyBy` or `root.time`.";
+    TIME_LEADS = 206, "TimeLeads", User, "A record's own time lies further ahead of its arrival than `root.maxLead` allows.", "Set the producer's clock, or raise `root.maxLead`.";
+    BINDING_UNFIT = 207, "BindingUnfit", User, "A binding does not fit the root: it names what is not there, or data that is never of the declared type.", "Change `root.inputs`, `root.time` or `keyBy`, or the type that the root declares.";
+    TICK_FAILED = 301, "TickFailed", User, "A tick failed, and the policy for that is `Stop`: the message names the record, the stream and the operator's place.", "Guard the operation in the root (`docs/language.md`, Failure), or set `failure.onTickError: DeadLetterKey`.";
+    DRAIN_INCOMPLETE = 302, "DrainIncomplete", External, "Rows could not be delivered by the deadline; what they came from stays uncommitted.", "See what the outputs say; raise `worker.drainTimeout` if they are merely slow.";
+    READER_GONE = 303, "ReaderGone", External, "The program that reads the output has ended.", "Nothing, if it has seen enough.";
+    STATE_STORE_REQUIRED = 304, "StateStoreRequired", User, "The state of a split no longer fits into its ledger entry (64 KiB), and the pipeline has no state store.", "Keep less state: shorter windows, fewer keys, or `state.ttl`.";
+    STATE_UNREADABLE = 305, "StateUnreadable", External, "Stored state of a split is missing, damaged, or of a form that this version does not know.", "Restore the object that the message names, or run the version that wrote it.";
+    ROOT_MISSING = 306, "RootMissing", External, "State was made under a revision that is not stored any more.", "Restore the revision's `ConfigMap` from a backup.";
 }
 
 /// What an error means. Every module's error type implements it.

@@ -4,9 +4,16 @@
 
 pub mod api;
 pub mod cli;
+pub mod codec;
+pub mod coordination;
 pub mod dataflow;
 pub mod env;
 pub mod error;
 pub mod flow;
 pub mod lang;
 pub mod program;
+pub mod runtime;
+pub mod sink;
+pub mod source;
+pub mod state;
+pub mod worker;

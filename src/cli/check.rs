@@ -3,7 +3,7 @@
 //! Owns: which file is what, how findings are printed, for people and as JSON (`docs/check.md`).
 //! May not: know a rule; `lang` and `api` do.
 
-use super::{CliError, read};
+use super::{CliError, Output, read, subject};
 use crate::api::StreamPipeline;
 use crate::api::manifest::{self, ManifestError};
 use crate::api::revision::{Program, Revision, RevisionError};
@@ -25,14 +25,6 @@ pub(super) struct Arguments {
     /// How findings are printed.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     output: Output,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Output {
-    /// For people.
-    Text,
-    /// One object a file, one a line.
-    Json,
 }
 
 /// What was found in one file. Its JSON form is a contract.
@@ -74,8 +66,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Cli
     let mut invalid = 0;
     for file in &arguments.files {
         let bytes = read(file).map_err(|error| CliError::Unreadable(file.clone(), error))?;
-        let verdict =
-            if file.extension().is_some_and(|extension| extension == "dsrv") { root(file, &bytes) } else { pipeline(file, &bytes) };
+        let verdict = if subject::is_root(file) { root(file, &bytes) } else { pipeline(file, &bytes) };
         invalid += usize::from(!verdict.valid);
         print(arguments, &verdict, out)?;
     }
@@ -125,7 +116,7 @@ fn pipeline(file: &Path, bytes: &[u8]) -> Verdict {
 
 fn program(pipeline: &StreamPipeline, verdict: &mut Verdict) {
     if let Some(text) = &pipeline.spec.root.inline {
-        let place = format!("{} spec.root.inline", verdict.file);
+        let place = subject::place_in(&verdict.file);
         verdict.judge(text, (&place, Some("spec.root.inline")), program::load(&pipeline.spec, text));
     }
     match Program::of(&pipeline.spec, None).and_then(|program| Revision::of(&program)) {
@@ -151,6 +142,10 @@ impl Verdict {
                 for problem in problems {
                     self.note(Code::NAMES_DIFFER, Some(problem.path), problem.message);
                 }
+            }
+            Err(ProgramError::Binding { error, warnings }) => {
+                self.warn(text, at, &warnings);
+                self.note(error.code(), None, error.to_string());
             }
         }
     }

@@ -4,12 +4,18 @@
 //! May not: decide anything that a part below decides.
 
 mod check;
+mod completions;
 mod crd;
 mod fmt;
+mod plan;
 mod run;
+mod subject;
+mod trace;
 
 use crate::api::manifest::{self, ManifestError, Problem};
+use crate::codec::BindingError;
 use crate::error::{Code, Exit, Meaning};
+use crate::program::ProgramError;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -29,14 +35,29 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 something failed that is not you
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs a pipeline on this machine, without a cluster. (This version checks it and goes no further.)
+    /// Runs a pipeline on this machine, without a cluster.
     Run(run::Arguments),
     /// Checks roots and pipelines, and says all that is wrong with them.
     Check(check::Arguments),
     /// Lays roots out in the one canonical way.
     Fmt(fmt::Arguments),
+    /// Says what becomes of state when one program takes another's place, and changes nothing.
+    Plan(plan::Arguments),
+    /// Shows what a root does with records: every stream's value, tick by tick.
+    Trace(trace::Arguments),
     /// Prints the CustomResourceDefinitions.
     Crd(crd::Arguments),
+    /// Prints the script by which a shell completes this command line.
+    Completions(completions::Arguments),
+}
+
+/// How a command prints what it found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Output {
+    /// For people.
+    Text,
+    /// For tools: one object a line.
+    Json,
 }
 
 /// Why a command ends without success.
@@ -55,9 +76,27 @@ enum CliError {
     /// A root does not check.
     #[error("{path} is no valid root", path = .0.display())]
     Root(PathBuf, Box<crate::lang::diagnostic::Diagnostics>),
+    /// A root is no text.
+    #[error("{path}: it is no text in UTF-8 ({error})", path = .0.display(), error = .1)]
+    NoText(PathBuf, std::str::Utf8Error),
+    /// Two files do not load.
+    #[error("{}\n{}", .0.0, .0.1)]
+    Both(Box<(CliError, CliError)>),
+    /// A manifest may not take another's place.
+    #[error("{}", findings(.0, .1))]
+    Refused(PathBuf, Vec<Problem>),
+    /// A binding does not fit the root.
+    #[error("{path}: {error}", path = .0.display(), error = .1)]
+    Binding(PathBuf, BindingError),
+    /// A trace ends early, or not well.
+    #[error(transparent)]
+    Trace(#[from] trace::TraceError),
     /// Names in a manifest mean nothing in its root.
     #[error("{}", findings(.0, .1))]
     Names(PathBuf, Vec<Problem>),
+    /// A pipeline does not run, or not to its end. With it, the text of its root.
+    #[error("{}", run::told(.0, .1, .2))]
+    Local(PathBuf, Box<str>, Box<crate::worker::LocalError>),
     /// Files did not pass; their findings have been printed.
     #[error("{0} of the files are not valid")]
     Checked(usize),
@@ -85,8 +124,13 @@ impl Meaning for CliError {
             Self::Manifest(_, error) => error.code(),
             Self::Revision(_, error) => error.code(),
             Self::Root(..) => Code::ROOT_INVALID,
+            Self::Local(_, _, error) => error.code(),
             Self::Names(..) => Code::NAMES_DIFFER,
-            Self::Checked(_) => Code::INVALID_SPEC,
+            Self::NoText(..) => Code::INVALID_YAML,
+            Self::Both(both) => both.0.code(),
+            Self::Binding(_, error) => error.code(),
+            Self::Trace(error) => error.code(),
+            Self::Refused(..) | Self::Checked(_) => Code::INVALID_SPEC,
             Self::NotFormatted(_) => Code::NOT_FORMATTED,
             Self::Yaml(_) => Code::INTERNAL,
             Self::Output(_) | Self::Unwritable(..) => Code::OUTPUT_FAILED,
@@ -97,10 +141,26 @@ impl Meaning for CliError {
         match self {
             // A wrong path is a wrong command line: a script can tell it from an invalid pipeline.
             Self::Unreadable(..) => Exit::Usage,
+            Self::Local(_, _, error) => run::exit(error),
             Self::Output(_) | Self::Yaml(_) | Self::Unwritable(..) => Exit::Fault,
+            Self::Both(both) if both.0.exit() == Exit::Usage => Exit::Usage,
+            Self::Both(both) => both.1.exit(),
             Self::Manifest(..) | Self::Revision(..) | Self::Root(..) | Self::Names(..) | Self::Checked(_) | Self::NotFormatted(_) => {
                 Exit::Invalid
             }
+            Self::Trace(error) => error.exit(),
+            Self::Binding(..) | Self::NoText(..) | Self::Refused(..) => Exit::Invalid,
+        }
+    }
+}
+
+impl CliError {
+    /// Why the program in a file, or in a part of it, cannot run.
+    fn program(place: PathBuf, error: ProgramError) -> Self {
+        match error {
+            ProgramError::Root(errors) => Self::Root(place, errors),
+            ProgramError::Names { problems, .. } => Self::Names(place, problems),
+            ProgramError::Binding { error, .. } => Self::Binding(place, error),
         }
     }
 }
@@ -112,16 +172,21 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
-    let mut out = std::io::stdout().lock();
+    // Not locked: a pipeline that runs writes its rows there from another thread.
+    let mut out = std::io::stdout();
     let done = match arguments.command {
-        Command::Run(arguments) => run::run(&arguments, &mut out),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments, &mut out),
         Command::Fmt(arguments) => fmt::run(&arguments, &mut out),
+        Command::Plan(arguments) => plan::run(&arguments, &mut out),
+        Command::Trace(arguments) => trace::run(&arguments, &mut out),
         Command::Crd(arguments) => crd::run(&arguments, &mut out),
+        Command::Completions(arguments) => completions::run(&arguments, &mut out),
     };
     match done.and_then(|()| out.flush().map_err(CliError::from)) {
         Ok(()) => Exit::Ok.into(),
         // A reader that has seen enough, such as head, is no failure.
+        Err(CliError::Local(_, _, error)) if error.code() == Code::READER_GONE => Exit::Ok.into(),
         Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Ok.into(),
         Err(error) => report(&error).into(),
     }
@@ -135,6 +200,15 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 /// Prints an error with its code, its causes and how to mend it.
 fn report(error: &CliError) -> Exit {
+    // Nothing is left to be done where even this cannot be printed.
+    let _unprintable = std::io::stderr().lock().write_all(explained(error).as_bytes());
+    error.exit()
+}
+
+fn explained(error: &CliError) -> String {
+    if let CliError::Both(both) = error {
+        return explained(&both.0) + &explained(&both.1);
+    }
     let mut text = match error {
         CliError::Root(path, errors) => errors.render(&path.display().to_string()),
         // Their findings have been printed, each with its code.
@@ -150,9 +224,7 @@ fn report(error: &CliError) -> Exit {
     if let (Some(entry), false) = (error.code().entry(), text.is_empty()) {
         text.push_str(&format!("  to mend it: {}\n", entry.mend));
     }
-    // Nothing is left to be done where even this cannot be printed.
-    let _unprintable = std::io::stderr().lock().write_all(text.as_bytes());
-    error.exit()
+    text
 }
 
 /// Findings, one a line, each with its file.

@@ -1,59 +1,220 @@
 //! `millrace run`: a pipeline on this machine.
 //!
-//! Owns: reading the file, and saying what it is.
-//! May not: evaluate; `worker` will.
+//! Owns: reading the file, the signals that end a run, the progress line, what is said at the end.
+//! May not: evaluate or read records; `worker` does.
 
 use super::{CliError, read};
-use crate::api::StreamPipeline;
 use crate::api::manifest;
-use crate::api::revision::{Program, Revision};
-use crate::program::{self, ProgramError};
-use std::io::Write;
-use std::path::PathBuf;
+use crate::env::{self, Env, first_of};
+use crate::error::{Exit, Meaning};
+use crate::program;
+use crate::runtime::{Counts, RuntimeError, Totals};
+use crate::worker::{Local, LocalError, LocalReport, Places};
+use std::future::pending;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The file that holds the `StreamPipeline`; - for the standard input.
     file: PathBuf,
+    /// Reads these records in place of the pipeline's source: a file, a folder of files, or - for the standard input. A
+    /// line is a record, and has no partition key.
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Prints neither progress nor counts.
+    #[arg(long)]
+    quiet: bool,
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), CliError> {
+/// How often the progress line changes.
+const PROGRESS: Duration = Duration::from_millis(500);
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let file = &arguments.file;
     let bytes = read(file).map_err(|error| CliError::Unreadable(file.clone(), error))?;
     let pipeline = manifest::read(&bytes).map_err(|error| CliError::Manifest(file.clone(), error))?;
-    if let Some(text) = &pipeline.spec.root.inline {
-        program::load(&pipeline.spec, text).map_err(|error| match error {
-            ProgramError::Root(errors) => CliError::Root(file.clone(), errors),
-            ProgramError::Names { problems, .. } => CliError::Names(file.clone(), problems),
-        })?;
+    let Some(text) = &pipeline.spec.root.inline else {
+        let elsewhere = pipeline.spec.root.config_map_ref.map(|at| at.name).unwrap_or_default();
+        return Err(CliError::Revision(file.clone(), crate::api::revision::RevisionError::TextMissing(elsewhere)));
+    };
+    let loaded = program::load(&pipeline.spec, text).map_err(|error| CliError::program(file.clone(), error))?;
+    let report = env::run(async |env| {
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        let local = Local::new(&env, &pipeline.spec, loaded, &folder, arguments.input.as_deref());
+        let local = local.map_err(|error| CliError::Local(file.clone(), text.as_str().into(), Box::new(error)))?;
+        Ok::<_, CliError>(watched(&env, local, folder, arguments.quiet).await)
+    })?;
+    let LocalReport { counts, result } = report?;
+    if !arguments.quiet {
+        summary(&counts, &mut std::io::stderr().lock())?;
     }
-    let program = Program::of(&pipeline.spec, None).map_err(|error| CliError::Revision(file.clone(), error))?;
-    let revision = Revision::of(&program).map_err(|error| CliError::Revision(file.clone(), error))?;
-    describe(&pipeline, &revision, out)?;
+    result.map_err(|error| CliError::Local(file.clone(), text.as_str().into(), Box::new(error)))
+}
+
+/// Runs it, with a progress line where somebody sees one, until it ends or a signal does.
+async fn watched(env: &Env, local: Local, folder: PathBuf, quiet: bool) -> LocalReport {
+    let (stopper, stop) = watch::channel(false);
+    let places = Places { folder, stdout: Box::new(|| Box::new(std::io::stdout())) };
+    let totals = local.totals();
+    // Rows on the same terminal would tear the line to pieces.
+    let shown = !quiet && std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
+    let beside = async {
+        let progress = async {
+            if shown {
+                progress(env, &totals).await;
+            }
+            pending::<()>().await;
+        };
+        first_of(progress, signals(&stopper)).await;
+    };
+    let report = first_of(local.run(&places, stop), beside).await;
+    if shown {
+        erase();
+    }
+    // The other side never ends.
+    report.unwrap_or(LocalReport { counts: Counts::default(), result: Err(LocalError::LoopGone) })
+}
+
+/// The first signal ends the run cleanly, the second at once. It never completes.
+async fn signals(stopper: &watch::Sender<bool>) {
+    interrupted().await;
+    stopper.send_replace(true);
+    say("ending: what was read is evaluated and delivered first; once more to end at once\n");
+    interrupted().await;
+    std::process::exit(130);
+}
+
+/// Completes at the next Ctrl-C or SIGTERM.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            let terminated = async {
+                terminate.recv().await;
+            };
+            first_of(interrupt(), terminated).await;
+            return;
+        }
+    }
+    interrupt().await;
+}
+
+async fn interrupt() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Where no handler can be had, the signal ends the process by itself.
+        pending::<()>().await;
+    }
+}
+
+/// Draws the line over and over. It never completes.
+async fn progress(env: &Env, totals: &Arc<Totals>) {
+    let mut before = (env.clock().monotonic(), 0);
+    loop {
+        env.clock().sleep(PROGRESS).await;
+        let (now, counts) = (env.clock().monotonic(), totals.read());
+        let rate = rate(counts.records.saturating_sub(before.1), now.saturating_sub(before.0));
+        before = (now, counts.records);
+        say(&format!("\r\x1b[K{}", line(&counts, rate)));
+    }
+}
+
+fn line(counts: &Counts, rate: u64) -> String {
+    let (records, keys, errors) = (grouped(counts.records), grouped(counts.keys), grouped(counts.errors()));
+    format!("{records} records, {} a second, {keys} keys, {errors} errors", grouped(rate))
+}
+
+fn rate(records: u64, span: Duration) -> u64 {
+    let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    records.saturating_mul(1_000).checked_div(millis).unwrap_or(0)
+}
+
+fn erase() {
+    say("\r\x1b[K");
+}
+
+/// Progress is a courtesy: where it cannot be shown, the run goes on.
+fn say(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let _unshown = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+/// What was counted, in words; what was not, is not mentioned.
+fn summary(counts: &Counts, out: &mut impl Write) -> std::io::Result<()> {
+    let (records, keys, rows) = (grouped(counts.records), grouped(counts.keys), grouped(counts.rows));
+    writeln!(out, "{records} records of {keys} keys made {rows} rows.")?;
+    let further = [
+        (counts.skipped, "records did not decode and were skipped"),
+        (counts.undecodable, "records did not decode and went to the dead letters"),
+        (counts.too_far_ahead, "records, of those, had a time too far ahead of their arrival"),
+        (counts.failed_keys, "keys failed"),
+        (counts.failed_records, "records of failed keys went to the dead letters"),
+        (counts.duplicate_names, "names stood twice in an object; the last counted"),
+        (counts.not_finite, "floats were no finite numbers and left as null"),
+        (counts.window_ignored, "values were older than their window and ignored"),
+        (counts.window_evicted, "values left a full window early"),
+    ];
+    for (count, what) in further.into_iter().filter(|(count, _)| *count > 0) {
+        writeln!(out, "  {} {what}.", grouped(count))?;
+    }
     Ok(())
 }
 
-/// What the file says, in four lines. This version goes no further, and says so.
-fn describe(pipeline: &StreamPipeline, revision: &Revision, out: &mut impl Write) -> std::io::Result<()> {
-    let spec = &pipeline.spec;
-    let name = pipeline.metadata.name.as_deref().unwrap_or_default();
-    let outputs: Vec<_> = spec.outputs.iter().map(|output| output.name.as_str()).collect();
-    writeln!(out, "StreamPipeline {name} is valid.")?;
-    writeln!(out, "  source:  {}", source(pipeline))?;
-    writeln!(out, "  outputs: {}", outputs.join(", "))?;
-    writeln!(out, "  program: {}", revision.digest())?;
-    writeln!(out, "This version checks pipelines; evaluating them comes with the next.")
+/// A number with its digits in groups of three.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && digits.len().saturating_sub(at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
-fn source(pipeline: &StreamPipeline) -> String {
-    let source = &pipeline.spec.source;
-    if let Some(file) = &source.file {
-        return format!("file {}", file.path);
+/// What an error of a run says: with the place in the root where there is one.
+pub(super) fn told(file: &Path, text: &str, error: &LocalError) -> String {
+    let file = file.display();
+    match error {
+        LocalError::Runtime(RuntimeError::Tick { failure, .. }) => {
+            let (line, column) = failure.place(text);
+            format!("{file} spec.root.inline:{line}:{column}: {error}")
+        }
+        _ => format!("{file}: {error}"),
     }
-    if source.generator.is_some() {
-        return "generated records".to_owned();
+}
+
+/// What a run that did not get to its end exits with.
+pub(super) fn exit(error: &LocalError) -> Exit {
+    match error {
+        // As of any other file that is named and cannot be read.
+        LocalError::Source(_) => Exit::Usage,
+        _ => error.exit(),
     }
-    let streams = source.kinesis.iter().flatten();
-    let names: Vec<_> = streams.filter_map(|stream| stream.stream_name.as_deref().or(stream.stream_arn.as_deref())).collect();
-    format!("Kinesis {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{grouped, line, rate, summary};
+    use crate::runtime::Counts;
+    use std::time::Duration;
+
+    #[test]
+    fn numbers_are_grouped_and_the_line_says_what_was_done() {
+        assert_eq!([0, 12, 999, 1_000, 1_234_567].map(grouped), ["0", "12", "999", "1,000", "1,234,567"]);
+        let counts = Counts { records: 12_000, keys: 40, skipped: 3, ..Counts::default() };
+        assert_eq!(line(&counts, rate(500, Duration::from_millis(250))), "12,000 records, 2,000 a second, 40 keys, 3 errors");
+    }
+
+    #[test]
+    fn the_summary_leaves_out_what_did_not_happen() {
+        let mut text = Vec::new();
+        summary(&Counts { records: 3, keys: 1, rows: 2, skipped: 1, ..Counts::default() }, &mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "3 records of 1 keys made 2 rows.\n  1 records did not decode and were skipped.\n");
+    }
 }

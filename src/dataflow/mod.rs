@@ -10,6 +10,8 @@ mod monitor;
 pub mod ops;
 pub mod plan;
 mod slot;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod transfer;
 pub mod value;
 pub mod window;

@@ -6,7 +6,7 @@
 mod real;
 mod simulated;
 
-pub use real::real;
+pub use real::{real, run};
 pub use simulated::Simulation;
 
 use std::fmt;
@@ -56,6 +56,12 @@ pub struct Env {
 }
 
 impl Env {
+    /// An environment of these parts: for a simulator whose machines stop, or whose clocks are wrong.
+    #[must_use]
+    pub fn of(clock: Arc<dyn Clock>, random: Arc<dyn Random>, spawn: Arc<dyn Spawn>) -> Self {
+        Self { clock, random, spawn }
+    }
+
     /// The clock.
     pub fn clock(&self) -> &dyn Clock {
         &*self.clock

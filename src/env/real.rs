@@ -16,6 +16,18 @@ pub fn real() -> Env {
     Env { clock: Arc::new(Machine), random: Arc::new(Machine), spawn: Arc::new(Tasks(runtime)) }
 }
 
+/// Runs a program's work on this thread, in the real environment, until it is done. Tasks that are left then end with the
+/// process: a read of the standard input that nobody answers would hold it up.
+///
+/// # Errors
+/// The operating system gives what it needs to nobody any more.
+pub fn run<T, W: Future<Output = T>>(work: impl FnOnce(Env) -> W) -> std::io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let done = runtime.block_on(async { work(real()).await });
+    runtime.shutdown_background();
+    Ok(done)
+}
+
 struct Machine;
 
 /// Tasks go to the runtime in which the environment was made, where there is one.

@@ -202,31 +202,71 @@ impl fmt::Display for Diagnostics {
     }
 }
 
+/// Something that happened at a place of a text and is no error of the program itself: a tick that failed there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scene {
+    /// Its code.
+    pub code: String,
+    /// What happened, in one line.
+    pub message: String,
+    /// The place.
+    pub span: Span,
+    /// What stands under the place; may be empty.
+    pub label: String,
+    /// What is to be said besides, one line each.
+    pub notes: Vec<String>,
+}
+
+/// Draws it as an error is drawn, without colours. `file` is what is named as its place.
+#[must_use]
+pub fn draw(text: &str, file: &str, scene: &Scene) -> String {
+    let label = Label::primary((), scene.span.range()).with_message(&scene.label);
+    let drawn = Drawn::error().with_code(&scene.code).with_message(&scene.message).with_labels(vec![label]);
+    Canvas::new(text, file).picture(&drawn.with_notes(scene.notes.clone()), scene.span)
+}
+
 /// Diagnostics of a text as text, without colours. For warnings of a program without errors.
 #[must_use]
 pub fn render(text: &str, file: &str, list: &[Diagnostic]) -> String {
-    let drawn = text.lines().all(|line| line.len() <= LONGEST_LINE);
-    let source = SimpleFile::new(file, text);
-    let config = Config { chars: Chars::ascii(), tab_width: 1, ..Config::default() };
-    let lines = Lines::new(text);
-    let mut out = String::new();
-    for one in list {
-        let (severity, word) = if one.is_warning() { (Severity::Warning, "warning") } else { (Severity::Error, "error") };
+    let canvas = Canvas::new(text, file);
+    let picture = |one: &Diagnostic| {
+        let severity = if one.is_warning() { Severity::Warning } else { Severity::Error };
         let notes = one.hint.iter().map(|hint| format!("hint: {hint}")).collect();
         let mut labels = vec![Label::primary((), one.span.range()).with_message(&one.label)];
         labels.extend(one.others.iter().map(|(span, label)| Label::secondary((), span.range()).with_message(label)));
-        let diagnostic = Drawn::new(severity).with_code(one.code).with_message(&one.message).with_labels(labels).with_notes(notes);
-        if let Some(excerpt) = drawn.then(|| emit_into_string(&config, &source, &diagnostic).ok()).flatten() {
-            let lines = excerpt.lines().map(str::trim_end);
-            lines.for_each(|line| out.push_str(&format!("{line}\n")));
-        } else {
-            let (line, column) = lines.place(one.span.start);
-            out.push_str(&format!("{word}[{}]: {}\n  --> {file}:{line}:{column}\n", one.code, one.message));
-            out.push_str(&one.hint.as_ref().map(|hint| format!("  = hint: {hint}\n")).unwrap_or_default());
-            out.push('\n');
-        }
+        let drawn = Drawn::new(severity).with_code(one.code).with_message(&one.message).with_labels(labels);
+        canvas.picture(&drawn.with_notes(notes), one.span)
+    };
+    list.iter().map(picture).collect()
+}
+
+/// What is drawn upon.
+struct Canvas<'a> {
+    source: SimpleFile<&'a str, &'a str>,
+    lines: Lines<'a>,
+    config: Config,
+    /// Whether its lines are short enough.
+    drawn: bool,
+}
+
+impl<'a> Canvas<'a> {
+    fn new(text: &'a str, file: &'a str) -> Self {
+        let config = Config { chars: Chars::ascii(), tab_width: 1, ..Config::default() };
+        let drawn = text.lines().all(|line| line.len() <= LONGEST_LINE);
+        Self { source: SimpleFile::new(file, text), lines: Lines::new(text), config, drawn }
     }
-    out
+
+    fn picture(&self, diagnostic: &Drawn<()>, span: Span) -> String {
+        if let Some(excerpt) = self.drawn.then(|| emit_into_string(&self.config, &self.source, diagnostic).ok()).flatten() {
+            return excerpt.lines().flat_map(|line| [line.trim_end(), "\n"]).collect();
+        }
+        let word = if diagnostic.severity == Severity::Warning { "warning" } else { "error" };
+        let (code, (line, column)) = (diagnostic.code.as_deref().unwrap_or_default(), self.lines.place(span.start));
+        let mut text = format!("{word}[{code}]: {}\n  --> {}:{line}:{column}\n", diagnostic.message, self.source.name());
+        text.extend(diagnostic.notes.iter().map(|note| format!("  = {note}\n")));
+        text.push('\n');
+        text
+    }
 }
 
 /// Diagnostics of a text in structured form.

@@ -3,6 +3,8 @@
 //! Owns: how they are written and read.
 //! May not: know tokens.
 
+use std::fmt;
+
 /// Units, falling, with their microseconds.
 const UNITS: [(&str, u64); 6] =
     [("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000), ("us", 1)];
@@ -20,6 +22,19 @@ pub(super) enum NoDuration {
 
 /// Reads `1h30m`: parts with units that fall, each once.
 pub(super) fn duration(word: &str) -> Result<i64, NoDuration> {
+    i64::try_from(magnitude(word)?).map_err(|_| NoDuration::Range)
+}
+
+/// Reads what [`duration_text`] writes, a sign included, as microseconds. None of what is no Duration, or does not fit.
+#[must_use]
+pub fn duration_of(text: &str) -> Option<i64> {
+    match text.strip_prefix('-') {
+        Some(word) => 0_i64.checked_sub_unsigned(magnitude(word).ok()?),
+        None => duration(text).ok(),
+    }
+}
+
+fn magnitude(word: &str) -> Result<u64, NoDuration> {
     let mut rest = word;
     let mut sum: u64 = 0;
     let mut below = usize::MAX;
@@ -37,21 +52,37 @@ pub(super) fn duration(word: &str) -> Result<i64, NoDuration> {
         sum = number.checked_mul(*size).and_then(|part| sum.checked_add(part)).ok_or(NoDuration::Range)?;
         rest = next;
     }
-    if word.is_empty() { Err(NoDuration::Form) } else { i64::try_from(sum).map_err(|_| NoDuration::Range) }
+    if word.is_empty() { Err(NoDuration::Form) } else { Ok(sum) }
 }
 
 /// Writes microseconds as a Duration literal: `1h30m`, `0s`, `-5ms`.
 #[must_use]
 pub fn duration_text(micros: i64) -> String {
-    let mut text = if micros < 0 { "-".to_owned() } else { String::new() };
+    let mut text = String::new();
+    // Writing into a String cannot fail.
+    let _written = write_duration(&mut text, micros);
+    text
+}
+
+/// The same, into something else.
+///
+/// # Errors
+/// That of the writer.
+pub fn write_duration(out: &mut impl fmt::Write, micros: i64) -> fmt::Result {
+    if micros == 0 {
+        return out.write_str("0s");
+    }
+    if micros < 0 {
+        out.write_char('-')?;
+    }
     let mut rest = micros.unsigned_abs();
     for (unit, size) in UNITS {
         if rest >= size {
-            text.push_str(&format!("{}{unit}", rest / size));
+            write!(out, "{}{unit}", rest / size)?;
             rest %= size;
         }
     }
-    if micros == 0 { "0s".to_owned() } else { text }
+    Ok(())
 }
 
 /// Reads what stands between the quotes of a text. Of what cannot be read, the byte ranges come second.
@@ -113,7 +144,7 @@ fn unicode(rest: &str) -> Option<(char, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NoDuration, duration, duration_text, text};
+    use super::{NoDuration, duration, duration_of, duration_text, text};
 
     #[test]
     fn durations_fall_and_fit() {
@@ -126,8 +157,10 @@ mod tests {
         assert_eq!(duration("999999999999d"), Err(NoDuration::Range));
         for micros in [0, 1, -1, 5_400_000_000, 93_784_005_006, i64::MIN, i64::MAX] {
             let word = duration_text(micros);
-            let read = duration(word.trim_start_matches('-'));
-            assert!(micros == i64::MIN || read == Ok(micros.abs()), "{word}");
+            assert_eq!(duration_of(&word), Some(micros), "{word}");
+        }
+        for word in ["", "-", "--5s", "-5", "- 5s", "9223372036854775808us"] {
+            assert_eq!(duration_of(word), None, "{word}");
         }
     }
 

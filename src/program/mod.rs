@@ -1,13 +1,18 @@
-//! From what a user writes to a program that can run: the root checked, the manifest's names held against it, the plan.
+//! From what a user writes to a program that can run: the root checked, the manifest's names and bindings held against it,
+//! the plan, the decoder.
 //!
 //! Owns: the one way there, for the command line, the operator and workers, so that all refuse the same programs.
 //! May not: know a rule of manifests (`api`) or of the language (`lang`); evaluate.
 
+mod bindings;
 mod names;
+
+pub use bindings::{bindings, root_bindings};
 
 use crate::api::manifest::Problem;
 use crate::api::pipeline::{self, StreamPipelineSpec};
 use crate::api::revision::Program;
+use crate::codec::{BindingError, Bindings, Decoder};
 use crate::dataflow::{Limits, Plan};
 use crate::error::{Code, Meaning};
 use crate::lang;
@@ -22,6 +27,8 @@ pub struct Loaded {
     pub root: Checked,
     /// What evaluates it.
     pub plan: Plan,
+    /// What makes rows of records.
+    pub decoder: Decoder,
 }
 
 /// Why a program cannot run.
@@ -39,6 +46,14 @@ pub enum ProgramError {
         /// What is likely unmeant in the root, which is valid by itself.
         warnings: Vec<Diagnostic>,
     },
+    /// A binding does not fit the root.
+    #[error("{error}")]
+    Binding {
+        /// The first that does not.
+        error: BindingError,
+        /// As above.
+        warnings: Vec<Diagnostic>,
+    },
 }
 
 impl Meaning for ProgramError {
@@ -46,6 +61,7 @@ impl Meaning for ProgramError {
         match self {
             Self::Root(_) => Code::ROOT_INVALID,
             Self::Names { .. } => Code::NAMES_DIFFER,
+            Self::Binding { error, .. } => error.code(),
         }
     }
 }
@@ -57,9 +73,9 @@ fn listed(problems: &[Problem]) -> String {
 /// The program of a spec. `text` is that of its root, wherever it stands.
 ///
 /// # Errors
-/// All errors of the root; of a valid one, all names that mean nothing in it.
+/// All errors of the root; of a valid one, all names that mean nothing in it, else the first binding that does not fit.
 pub fn load(spec: &StreamPipelineSpec, text: &str) -> Result<Loaded, ProgramError> {
-    loaded(text, limits(spec.root.limits.as_ref()), Some(&Named::from(spec)))
+    loaded(text, limits(spec.root.limits.as_ref()), Some(&Named::from(spec)), &bindings::of_spec(spec))
 }
 
 /// The program of a revision, which may come from another version.
@@ -67,7 +83,7 @@ pub fn load(spec: &StreamPipelineSpec, text: &str) -> Result<Loaded, ProgramErro
 /// # Errors
 /// As [`load`]. Paths are those of the revision, where outputs go by their names.
 pub fn of_revision(program: &Program) -> Result<Loaded, ProgramError> {
-    loaded(&program.root.text, limits(program.root.limits.as_ref()), Some(&Named::from(program)))
+    loaded(&program.root.text, limits(program.root.limits.as_ref()), Some(&Named::from(program)), &bindings(program))
 }
 
 /// A root by itself, with the default bounds.
@@ -75,17 +91,20 @@ pub fn of_revision(program: &Program) -> Result<Loaded, ProgramError> {
 /// # Errors
 /// All errors of the root.
 pub fn of_root(text: &str) -> Result<Loaded, ProgramError> {
-    loaded(text, limits(None), None)
+    loaded(text, limits(None), None, &root_bindings())
 }
 
-fn loaded(text: &str, limits: Limits, named: Option<&Named<'_>>) -> Result<Loaded, ProgramError> {
+fn loaded(text: &str, limits: Limits, named: Option<&Named<'_>>, bindings: &Bindings<'_>) -> Result<Loaded, ProgramError> {
     let root = lang::check(text).map_err(|errors| ProgramError::Root(Box::new(errors)))?;
     let problems = named.map(|named| names::problems(named, &root)).unwrap_or_default();
     if !problems.is_empty() {
         return Err(ProgramError::Names { problems, warnings: root.warnings });
     }
     let plan = Plan::new(&root, limits);
-    Ok(Loaded { root, plan })
+    match Decoder::new(&root, bindings) {
+        Ok(decoder) => Ok(Loaded { root, plan, decoder }),
+        Err(error) => Err(ProgramError::Binding { error, warnings: root.warnings }),
+    }
 }
 
 /// The bounds of one tick; where a manifest says nothing, the defaults of the evaluator, which are those of the manifest.
@@ -118,7 +137,7 @@ mod tests {
     fn paths(error: ProgramError) -> Vec<String> {
         match error {
             ProgramError::Names { problems, .. } => problems.into_iter().map(|problem| problem.path).collect(),
-            ProgramError::Root(errors) => panic!("{errors}"),
+            other => panic!("{other}"),
         }
     }
 
@@ -146,6 +165,20 @@ mod tests {
         assert_eq!(paths(error), ["spec.outputs[1].emitWhen", "spec.root.inputs.q"]);
         let program = Program::of(&spec, None).expect("a program");
         assert_eq!(paths(of_revision(&program).expect_err("the same")), ["outputs[m].emitWhen", "root.inputs.q"]);
+    }
+
+    #[test]
+    fn a_binding_that_is_never_of_its_inputs_type_is_refused() {
+        let outputs = serde_json::json!([{"name": "o", "stdout": {}}]);
+        let with = |text: &str, at: &str| {
+            let spec = spec(&serde_json::json!({"inline": text, "inputs": {"a": at}}), &outputs);
+            (load(&spec, text).map(drop), of_revision(&Program::of(&spec, None).expect("a program")).map(drop))
+        };
+        let (first, second) = with("in a: Bool out b = a", "@arrivalTime");
+        assert_eq!(first.expect_err("a Time is no Bool").code(), Code::BINDING_UNFIT);
+        assert_eq!(second.expect_err("a Time is no Bool").code(), Code::BINDING_UNFIT);
+        let (first, second) = with("in a: Time out b = a", "@arrivalTime");
+        assert!(first.is_ok() && second.is_ok());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::codec::DecodeError;
 use crate::dataflow::TickFailure;
 use crate::error::{Code, Meaning, Retry};
-use crate::flow::SourceError;
+use crate::flow::{RootEpoch, SourceError};
 use std::sync::Arc;
 
 /// Why rows did not arrive. It is kept: every later call of the writer answers the first one (I27).
@@ -81,6 +81,12 @@ pub enum RuntimeError {
     /// Output failed.
     #[error("{0}")]
     Output(Box<OutputError>),
+    /// A program was prepared against another root than the one that runs.
+    #[error("the program was prepared against the root of epoch {0}, which does not run")]
+    Stale(RootEpoch),
+    /// Lanes had records left when the deadline came (I28).
+    #[error("not all that was read could be evaluated by the deadline")]
+    InputLeft,
     /// Not everything could be flushed by the deadline (I28).
     #[error("{0} rows could not be delivered by the deadline")]
     Deadline(usize),
@@ -92,12 +98,12 @@ const _: () = assert!(size_of::<RuntimeError>() <= 128);
 impl Meaning for RuntimeError {
     fn code(&self) -> Code {
         match self {
-            Self::Record { .. } => Code::RECORD_UNDECODABLE,
+            Self::Record { error, .. } => error.code(),
             Self::Tick { .. } => Code::TICK_FAILED,
-            Self::State(_) => Code::INTERNAL,
+            Self::State(_) | Self::Stale(_) => Code::INTERNAL,
             Self::Source(error) => error.code(),
             Self::Output(error) => error.code(),
-            Self::Deadline(_) => Code::DRAIN_INCOMPLETE,
+            Self::Deadline(_) | Self::InputLeft => Code::DRAIN_INCOMPLETE,
         }
     }
 
@@ -105,7 +111,7 @@ impl Meaning for RuntimeError {
         match self {
             Self::Source(error) => error.retry(),
             Self::Output(error) => error.retry(),
-            Self::Deadline(_) => Retry::Backoff,
+            Self::Deadline(_) | Self::InputLeft | Self::Stale(_) => Retry::Backoff,
             Self::Record { .. } | Self::Tick { .. } | Self::State(_) => Retry::Never,
         }
     }

@@ -14,7 +14,7 @@ mod writer;
 pub use counts::{Counts, Totals};
 pub use dead_letter::MESSAGE_BYTES;
 pub use error::{OutputError, RecordName, RuntimeError};
-pub use owner::{Ending, FromLoop, Gain, Loop, Settings, ToLoop};
+pub use owner::{Added, Ending, FromLoop, Loop, Prepared, Settings, ToLoop, Wires};
 pub use program::{Output, PartitionKey, Policies, Program, TickPolicy, UndecodablePolicy};
 pub use rows::{OutputBatch, OutputRow, Rows};
 pub use writer::{Answer, CloseReport, Closed, Destination, Feed, NativeDestination, OutputWriter, QueueLimits, Session, Target};

@@ -1,23 +1,23 @@
 //! A program as a loop runs it: planned, with its bindings, outputs and policies.
 
-use crate::codec::{Decoder, Encoder};
+use crate::codec::{Decoder, Encoder, KeyRule};
 use crate::dataflow::Plan;
-use crate::flow::{Digest, RootEpoch};
+use crate::flow::RootRef;
 use std::sync::Arc;
 
 /// Everything that an edit may change in place, ready to run.
 #[derive(Debug)]
 pub struct Program {
-    /// The epoch under which it runs.
-    pub epoch: RootEpoch,
-    /// The digest of its revision.
-    pub digest: Digest,
+    /// Its revision, and the attempt that made it the running one.
+    pub root: RootRef,
     /// The text of the root, in which places of failures are shown.
     pub text: Arc<str>,
     /// The compiled root.
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     /// From payloads to the plan's inputs, keys and times.
     pub decoder: Decoder,
+    /// What keys a record; under another rule, state has no owner.
+    pub key: KeyRule,
     /// Its outputs; each is the destination of its number in the session.
     pub outputs: Vec<Output>,
     /// What becomes of records and keys that fail.

@@ -3,16 +3,18 @@
 //! Owns: what is a record in a file: a line without its line end; blank lines are none.
 //! May not: decode records.
 
-use super::queue::{Closed, Feeder, QueueLane, QueueLimits, queue};
+use super::fetching::Fetching;
+use super::places::{Ended, Places};
+use super::queue::{Feeder, QueueLane, queue};
 use crate::env::{Env, first_of};
 use crate::error::Code;
 use crate::flow::{ErrorClass, Page, Record, SourceError, SplitId};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
+use std::str::FromStr;
 use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt};
 use tokio::sync::watch;
 
 /// How much is read at once.
@@ -61,71 +63,95 @@ fn failure(path: &Path, what: &str) -> SourceError {
     SourceError { class: ErrorClass::Fatal, code: Code::UNREADABLE_FILE, message }
 }
 
-/// Starts to read a file. Once `stop` says so, or its sender is gone, no more is read: the lane ends behind what it has.
+/// A place in a file: behind so many lines and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilePlace {
+    line: u64,
+    offset: u64,
+}
+
+impl fmt::Display for FilePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} byte {}", self.line, self.offset)
+    }
+}
+
+impl FromStr for FilePlace {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers = text.strip_prefix("line ").and_then(|text| text.split_once(" byte ")).ok_or(())?;
+        let number = |text: &str| text.parse().map_err(drop);
+        Ok(Self { line: number(numbers.0)?, offset: number(numbers.1)? })
+    }
+}
+
+/// Starts to read a file from a place on.
 #[must_use]
-pub fn open(env: &Env, split: &FileSplit, limits: QueueLimits, stop: watch::Receiver<bool>) -> QueueLane {
+pub fn open(env: &Env, split: &FileSplit, from: FilePlace, fetching: Fetching) -> QueueLane {
+    let Fetching { limits, stop, places } = fetching;
     let (feeder, lane) = queue(limits);
-    env.tasks().spawn("file fetcher", Box::pin(fetch(env.clone(), split.clone(), feeder, stop)));
+    let lines = Lines { place: from, ..Lines::new(split.clone(), env.clone(), places) };
+    env.tasks().spawn("file fetcher", Box::pin(fetch(lines, feeder, stop)));
     lane
 }
 
-async fn fetch(env: Env, split: FileSplit, feeder: Feeder, mut stop: watch::Receiver<bool>) {
-    let work = async {
-        let reader: Pin<Box<dyn AsyncRead + Send>> = if split.path.as_os_str() == STANDARD_INPUT {
-            Box::pin(tokio::io::stdin())
-        } else {
-            match tokio::fs::File::open(&split.path).await {
-                Ok(file) => Box::pin(file),
-                Err(error) => return Err(failure(&split.path, &format!("cannot be read: {error}"))),
-            }
-        };
-        Lines::new(&split, env.clone()).read(reader, &feeder).await
-    };
-    let stopped = async {
-        // An error is a sender that is gone: the same.
-        drop(stop.wait_for(|stop| *stop).await);
-    };
-    match first_of(work, stopped).await {
-        Some(Err(error)) => feeder.fail(error),
-        Some(Ok(())) | None => drop(feeder),
+async fn fetch(mut lines: Lines, feeder: Feeder, mut stop: watch::Receiver<bool>) {
+    let places = lines.places.clone();
+    let read = first_of(lines.read_all(&feeder), Fetching::stopped(&mut stop)).await;
+    places.end(if matches!(read, Some(Ok(()))) { Ended::Complete } else { Ended::Stopped });
+    if let Some(Err(error)) = read {
+        feeder.fail(error);
     }
 }
 
 /// Lines of one file, as they become pages.
-struct Lines<'a> {
-    split: &'a FileSplit,
+struct Lines {
+    split: FileSplit,
     env: Env,
     stream: Arc<str>,
     shard: Arc<str>,
-    /// Bytes behind the last line end.
+    places: Places,
+    /// Behind the last whole line.
+    place: FilePlace,
+    /// Bytes behind it.
     rest: Vec<u8>,
-    line: u64,
     number: String,
 }
 
-impl<'a> Lines<'a> {
-    fn new(split: &'a FileSplit, env: Env) -> Self {
-        let shard = split.id.as_str().into();
-        Self { split, env, stream: "main".into(), shard, rest: Vec::new(), line: 0, number: String::new() }
+impl Lines {
+    fn new(split: FileSplit, env: Env, places: Places) -> Self {
+        let (stream, shard) = ("main".into(), split.id.as_str().into());
+        Self { split, env, stream, shard, places, place: FilePlace::default(), rest: Vec::new(), number: String::new() }
     }
 
-    async fn read(mut self, mut reader: impl AsyncRead + Unpin, feeder: &Feeder) -> Result<(), SourceError> {
+    async fn read_all(&mut self, feeder: &Feeder) -> Result<(), SourceError> {
+        if self.split.path.as_os_str() == STANDARD_INPUT {
+            return self.read(tokio::io::stdin(), feeder).await;
+        }
+        let path = self.split.path.clone();
+        let unreadable = |error: io::Error| failure(&path, &format!("cannot be read: {error}"));
+        let mut file = tokio::fs::File::open(&path).await.map_err(unreadable)?;
+        if self.place.offset > 0 {
+            file.seek(io::SeekFrom::Start(self.place.offset)).await.map_err(unreadable)?;
+        }
+        self.read(file, feeder).await
+    }
+
+    async fn read(&mut self, mut reader: impl AsyncRead + Unpin, feeder: &Feeder) -> Result<(), SourceError> {
         loop {
             let had = self.rest.len();
             self.rest.reserve(CHUNK);
             let read = reader.read_buf(&mut self.rest).await;
-            if read.map_err(|error| failure(&self.split.path, &format!("cannot be read further: {error}")))? == 0 {
-                let mut page = self.page();
-                let last = std::mem::take(&mut self.rest);
-                self.push(&mut page, &last);
-                return closed(feeder.send(page).await);
-            }
-            let page = self.complete_lines(had);
+            let at_end = read.map_err(|error| failure(&self.split.path, &format!("cannot be read further: {error}")))? == 0;
+            let page = if at_end { self.last_line() } else { self.complete_lines(had) };
             if self.rest.len() > LONGEST_LINE {
-                let what = format!("has a line of more than {} MiB, line {}", LONGEST_LINE >> 20, self.line.saturating_add(1));
+                let what = format!("has a line of more than {} MiB, line {}", LONGEST_LINE >> 20, self.place.line.saturating_add(1));
                 return Err(failure(&self.split.path, &what));
             }
-            if feeder.send(page).await.is_err() {
+            let (records, behind) = (page.len(), self.place.to_string().into());
+            // A loop that reads no more is no failure.
+            if feeder.send(page, || self.places.note(records, behind)).await.is_err() || at_end {
                 return Ok(());
             }
         }
@@ -133,6 +159,17 @@ impl<'a> Lines<'a> {
 
     fn page(&self) -> Page {
         Page::new(Arc::clone(&self.stream), Arc::clone(&self.shard))
+    }
+
+    /// Takes what stands behind the last line end.
+    fn last_line(&mut self) -> Page {
+        let mut page = self.page();
+        let last = std::mem::take(&mut self.rest);
+        if !last.is_empty() {
+            self.push(&mut page, &last);
+            self.place.offset = self.place.offset.saturating_add(last.len() as u64);
+        }
+        page
     }
 
     /// Takes the lines that are whole; before `had` there is no line end.
@@ -145,20 +182,21 @@ impl<'a> Lines<'a> {
             self.push(&mut page, bytes.get(start..end).unwrap_or_default());
             start = end.saturating_add(1);
         }
+        self.place.offset = self.place.offset.saturating_add(start as u64);
         self.rest = bytes;
         self.rest.drain(..start);
         page
     }
 
     fn push(&mut self, page: &mut Page, line: &[u8]) {
-        self.line = self.line.saturating_add(1);
+        self.place.line = self.place.line.saturating_add(1);
         let payload = line.strip_suffix(b"\r").unwrap_or(line);
         if payload.iter().all(u8::is_ascii_whitespace) {
             return;
         }
         self.number.clear();
         // Writing to a text cannot fail.
-        let _written = write!(self.number, "{}", self.line);
+        let _written = write!(self.number, "{}", self.place.line);
         page.push(&Record {
             stream: &self.stream,
             shard: &self.shard,
@@ -169,11 +207,6 @@ impl<'a> Lines<'a> {
             payload,
         });
     }
-}
-
-/// A loop that reads no more is no failure.
-fn closed(sent: Result<(), Closed>) -> Result<(), SourceError> {
-    sent.or(Ok(()))
 }
 
 #[cfg(test)]

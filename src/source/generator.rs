@@ -4,13 +4,14 @@
 //! root with one more input sees the same values in the others.
 //! May not: know types of the language; `worker` says what kinds are wanted.
 
-use super::queue::{Feeder, QueueLane, QueueLimits, queue};
+use super::fetching::Fetching;
+use super::places::{Ended, Places};
+use super::queue::{Feeder, QueueLane, queue};
 use crate::env::{Env, first_of};
 use crate::flow::{Page, Record};
 use serde_json::{Map, Number, Value};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// How many keys there are.
 const KEYS: u64 = 16;
@@ -78,7 +79,7 @@ fn key_text(key: u64) -> String {
 fn key_value(key: u64, kind: &Kind) -> Value {
     match kind {
         Kind::Int | Kind::Float => Value::Number(key.into()),
-        Kind::Bool => Value::Bool(key % 2 == 0),
+        Kind::Bool => Value::Bool(key.is_multiple_of(2)),
         _ => Value::String(key_text(key)),
     }
 }
@@ -140,41 +141,42 @@ const fn mix(one: u64, other: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// Starts to make records. Once `stop` says so, or its sender is gone, no more are made.
+/// Starts to make records, behind so many that were made.
 #[must_use]
-pub fn open(env: &Env, recipe: Recipe, limits: QueueLimits, stop: watch::Receiver<bool>) -> QueueLane {
-    let (feeder, lane) = queue(limits);
-    env.tasks().spawn("generator", Box::pin(fetch(env.clone(), recipe, feeder, stop)));
+pub fn open(env: &Env, recipe: Recipe, behind: u64, fetching: Fetching) -> QueueLane {
+    let (feeder, lane) = queue(fetching.limits);
+    let work = fetch(env.clone(), (recipe, behind), feeder, fetching);
+    env.tasks().spawn("generator", Box::pin(work));
     lane
 }
 
-async fn fetch(env: Env, recipe: Recipe, feeder: Feeder, mut stop: watch::Receiver<bool>) {
-    let stopped = async {
-        // An error is a sender that is gone: the same.
-        drop(stop.wait_for(|stop| *stop).await);
-    };
-    first_of(make(env, recipe, &feeder), stopped).await;
+async fn fetch(env: Env, from: (Recipe, u64), feeder: Feeder, fetching: Fetching) {
+    let Fetching { limits: _, mut stop, places } = fetching;
+    let ended = first_of(make(env, from, &feeder, &places), Fetching::stopped(&mut stop)).await;
+    places.end(ended.unwrap_or(Ended::Stopped));
 }
 
-async fn make(env: Env, recipe: Recipe, feeder: &Feeder) {
+async fn make(env: Env, (recipe, behind): (Recipe, u64), feeder: &Feeder, places: &Places) -> Ended {
     let (stream, shard): (Arc<str>, Arc<str>) = ("main".into(), "generator".into());
-    let (begun, mut made) = (env.clock().monotonic(), 0_u64);
+    let (begun, mut made) = (env.clock().monotonic(), behind);
     let most = recipe.records.unwrap_or(u64::MAX);
     while made < most {
-        let due = due(recipe.rate, env.clock().monotonic().saturating_sub(begun)).min(most);
+        let due = due(recipe.rate, env.clock().monotonic().saturating_sub(begun)).saturating_add(behind).min(most);
         let until = due.min(made.saturating_add(PAGE));
         let mut page = Page::new(Arc::clone(&stream), Arc::clone(&shard));
         while made < until {
             made = made.saturating_add(1);
             push(&mut page, &recipe, made, env.clock().wall_micros());
         }
-        if feeder.send(page).await.is_err() {
-            return;
+        let (records, place) = (page.len(), made.to_string().into());
+        if feeder.send(page, || places.note(records, place)).await.is_err() {
+            return Ended::Stopped;
         }
         if made >= due && made < most {
             env.clock().sleep(STEP).await;
         }
     }
+    Ended::Complete
 }
 
 /// How many records are due: the first at once.
@@ -199,13 +201,14 @@ fn push(page: &mut Page, recipe: &Recipe, number: u64, arrival: i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Recipe, open};
+    use super::{Ended, Fetching, Kind, Places, Recipe, open};
     use crate::env::Simulation;
-    use crate::flow::{Lane, LaneItem};
+    use crate::flow::{Lane, LaneItem, Ordinal};
     use crate::source::QueueLimits;
     use parking_lot::Mutex;
     use std::future::poll_fn;
     use std::sync::Arc;
+    use std::task::Waker;
     use std::time::Duration;
     use tokio::sync::watch;
 
@@ -231,7 +234,7 @@ mod tests {
         }
         assert!(differ > 90);
         // What a seed makes outlives versions.
-        assert_eq!(one.record(1, 0).0.to_string(), r#"{"device":{"id":"key-00"},"temp":0.0}"#);
+        assert_eq!(one.record(1, 0).0.to_string(), r#"{"device":{"id":"key-02"},"temp":16.36}"#);
     }
 
     #[test]
@@ -247,7 +250,9 @@ mod tests {
     fn records_come_at_their_rate_and_end() {
         let world = Simulation::new(1);
         let (_running, stop) = watch::channel(false);
-        let mut lane = open(&world.env(), recipe(1, vec![]), QueueLimits::default(), stop);
+        let places = Places::new("0".into(), Waker::noop().clone());
+        let fetching = Fetching { limits: QueueLimits::default(), stop, places: places.clone() };
+        let mut lane = open(&world.env(), recipe(1, vec![]), 0, fetching);
         let (seen, env) = (Arc::new(Mutex::new(Vec::new())), world.env());
         let noted = Arc::clone(&seen);
         let reader = async move {
@@ -260,6 +265,7 @@ mod tests {
         let seen = seen.lock();
         assert_eq!(seen.iter().map(|(records, _)| records).sum::<usize>(), 25);
         let last = seen.last().unwrap().1;
+        assert_eq!((places.behind(Ordinal::new(25)).as_deref(), places.ended()), (Some("25"), Some(Ended::Complete)));
         assert!(last >= Duration::from_millis(2_400) && last < Duration::from_millis(2_500), "{last:?}");
     }
 }

@@ -62,32 +62,36 @@ pub struct Feeder {
 }
 
 impl Feeder {
-    /// Hands a page over, once there is room for it. Empty pages go nowhere.
+    /// Hands a page over, once there is room for it; an empty one goes nowhere. `accepted` runs before the lane can see
+    /// the page, and does not if the call is given up while it waits: so what it notes is what was sent.
     ///
     /// # Errors
     /// Nobody reads any more.
-    pub async fn send(&self, page: Page) -> Result<(), Closed> {
-        if page.is_empty() {
-            return if self.shared.lock().lane_gone { Err(Closed) } else { Ok(()) };
-        }
-        let mut page = Some(page);
-        poll_fn(|cx| self.poll_send(&mut page, cx)).await
+    pub async fn send(&self, page: Page, accepted: impl FnOnce()) -> Result<(), Closed> {
+        let mut offer = Some((page, accepted));
+        poll_fn(|cx| self.poll_send(&mut offer, cx)).await
     }
 
-    fn poll_send(&self, page: &mut Option<Page>, cx: &Context<'_>) -> Poll<Result<(), Closed>> {
+    fn poll_send<F: FnOnce()>(&self, offer: &mut Option<(Page, F)>, cx: &Context<'_>) -> Poll<Result<(), Closed>> {
         let mut shared = self.shared.lock();
         if shared.lane_gone {
             return Poll::Ready(Err(Closed));
         }
-        let (records, bytes) = page.as_ref().map_or((0, 0), |page| (page.len(), page.bytes()));
+        let page = offer.as_ref().map(|(page, _)| page);
+        let (records, bytes) = page.map_or((0, 0), |page| (page.len(), page.bytes()));
         let (records, bytes) = (shared.records.saturating_add(records), shared.bytes.saturating_add(bytes));
         if (records > self.limits.records || bytes > self.limits.bytes) && !shared.pages.is_empty() {
             shared.feeder = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        (shared.records, shared.bytes) = (records, bytes);
-        shared.pages.extend(page.take().map(Arc::new));
-        wake(&mut shared.lane);
+        if let Some((page, accepted)) = offer.take() {
+            accepted();
+            if !page.is_empty() {
+                (shared.records, shared.bytes) = (records, bytes);
+                shared.pages.push_back(Arc::new(page));
+                wake(&mut shared.lane);
+            }
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -180,7 +184,15 @@ mod tests {
         let mut page = Page::new("main".into(), "s".into());
         for _ in 0..records {
             let (stream, shard) = ("", "");
-            page.push(&Record { stream, shard, partition_key: None, sequence_number: "1", sub_sequence: None, arrival: 0, payload: b"12345" });
+            page.push(&Record {
+                stream,
+                shard,
+                partition_key: None,
+                sequence_number: "1",
+                sub_sequence: None,
+                arrival: 0,
+                payload: b"12345",
+            });
         }
         page
     }
@@ -196,9 +208,9 @@ mod tests {
     #[tokio::test]
     async fn ordinals_are_dense_and_the_end_comes_after_the_last_page() {
         let (feeder, mut lane) = queue(QueueLimits::default());
-        feeder.send(page(2)).await.unwrap();
-        feeder.send(page(0)).await.unwrap();
-        feeder.send(page(1)).await.unwrap();
+        feeder.send(page(2), || ()).await.unwrap();
+        feeder.send(page(0), || ()).await.unwrap();
+        feeder.send(page(1), || ()).await.unwrap();
         drop(feeder);
         assert_eq!(ordinals(&mut lane).await.unwrap(), [1, 2]);
         assert_eq!(ordinals(&mut lane).await.unwrap(), [3]);
@@ -208,7 +220,7 @@ mod tests {
     #[tokio::test]
     async fn a_failure_comes_after_what_was_read_before_it() {
         let (feeder, mut lane) = queue(QueueLimits::default());
-        feeder.send(page(1)).await.unwrap();
+        feeder.send(page(1), || ()).await.unwrap();
         feeder.fail(SourceError { class: ErrorClass::Fatal, code: Code::INTERNAL, message: "gone".into() });
         assert_eq!(ordinals(&mut lane).await.unwrap(), [1]);
         assert_eq!(ordinals(&mut lane).await.unwrap_err().unwrap().to_string(), "gone");
@@ -218,16 +230,16 @@ mod tests {
     async fn a_full_queue_makes_the_fetcher_wait() {
         for limits in [QueueLimits { records: 3, bytes: 1000 }, QueueLimits { records: 1000, bytes: 18 }] {
             let (feeder, mut lane) = queue(limits);
-            feeder.send(page(2)).await.unwrap();
+            feeder.send(page(2), || ()).await.unwrap();
             let mut cx = Context::from_waker(Waker::noop());
             {
-                let mut second = pin!(feeder.send(page(2)));
+                let mut second = pin!(feeder.send(page(2), || ()));
                 assert!(second.as_mut().poll(&mut cx).is_pending());
                 assert_eq!(ordinals(&mut lane).await.unwrap(), [1, 2]);
                 assert_eq!(second.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
             }
             drop(lane);
-            assert_eq!(feeder.send(page(1)).await, Err(Closed));
+            assert_eq!(feeder.send(page(1), || ()).await, Err(Closed));
         }
     }
 }

@@ -3,21 +3,33 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn millrace(arguments: &[&str]) -> Output {
+pub(crate) fn millrace(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_millrace")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 #[test]
-fn the_first_command_of_the_readme_loads_and_validates_the_example() {
+fn the_first_command_of_the_readme_runs_the_example() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     assert!(readme.contains("cargo run --release -- run examples/turbines/pipeline.yaml"));
-    let output = millrace(&["run", "examples/turbines/pipeline.yaml"]);
+    let folder = turbines();
+    let output = millrace(&["run", folder.path().join("pipeline.yaml").to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).starts_with("StreamPipeline turbines is valid."), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).starts_with("{\""), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains(" records of "), "{}", text(&output.stderr));
+}
+
+/// A copy of the example, so that what it writes stays out of the repository.
+fn turbines() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["pipeline.yaml", "telemetry.ndjson"] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/turbines").join(file);
+        std::fs::copy(from, folder.path().join(file)).unwrap();
+    }
+    folder
 }
 
 #[test]
@@ -52,8 +64,9 @@ fn an_invalid_pipeline_exits_3_and_says_where_and_what_to_write() {
 
 #[test]
 fn a_pipeline_may_come_from_the_standard_input_and_from_no_endless_device() {
-    let command = format!("'{}' run - < examples/turbines/pipeline.yaml", env!("CARGO_BIN_EXE_millrace"));
-    let output = Command::new("bash").args(["-c", &command]).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    let folder = turbines();
+    let command = format!("'{}' run - < pipeline.yaml", env!("CARGO_BIN_EXE_millrace"));
+    let output = Command::new("bash").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let endless = millrace(&["run", "/dev/zero"]);
     assert_eq!(endless.status.code(), Some(3));
@@ -96,7 +109,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(status.code(), Some(0));
 }
 
-fn file(folder: &tempfile::TempDir, name: &str, content: &str) -> String {
+pub(crate) fn file(folder: &tempfile::TempDir, name: &str, content: &str) -> String {
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
     path.to_str().unwrap().to_owned()
@@ -160,6 +173,20 @@ fn names_that_the_root_does_not_have_are_found() {
 }
 
 #[test]
+fn a_binding_that_is_never_of_its_inputs_type_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipeline = "apiVersion: millrace.dev/v1alpha1\nkind: StreamPipeline\nmetadata: {name: p}\nspec:\n  source: {kinesis: [{streamName: s}]}\n  \
+        root: {inline: 'in a: Bool out b = a', inputs: {a: '@arrivalTime'}}\n  outputs: [{name: o, stdout: {}}]\n";
+    let path = file(&folder, "p.yaml", pipeline);
+    for arguments in [["check", &path, &path], ["plan", &path, &path], ["trace", &path, "-"]] {
+        let output = millrace(&arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(said.contains("error[MR0207]: ") && said.contains("@arrivalTime is a Time"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn a_manifest_without_its_root_can_be_checked() {
     let output = millrace(&["check", "tests/manifests/full/file.yaml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
@@ -179,4 +206,33 @@ fn fmt_lays_a_root_out_in_place_once() {
     assert_eq!(millrace(&["fmt", &broken]).status.code(), Some(3));
     assert_eq!(std::fs::read_to_string(&broken).unwrap(), "out b = (");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside them");
+}
+
+#[test]
+fn every_shell_can_complete_every_command() {
+    let commands: Vec<_> = text(&millrace(&["--help"]).stdout)
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .map_while(|line| line.split_whitespace().next().map(str::to_owned))
+        .collect();
+    assert!(commands.len() >= 7 && commands.contains(&"completions".to_owned()), "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = millrace(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0));
+        let script = text(&output.stdout);
+        for command in &commands {
+            assert!(script.contains(command.as_str()), "{shell} does not know {command}");
+        }
+        assert!(script.contains("digest"), "{shell} does not know the options");
+    }
+    assert_eq!(millrace(&["completions", "cmd"]).status.code(), Some(2));
+}
+
+#[test]
+fn bash_completes_a_command_with_the_script_that_is_printed() {
+    let asked = "source /dev/stdin; COMP_WORDS=(millrace ch); COMP_CWORD=1; _millrace millrace ch millrace; echo \"${COMPREPLY[@]}\"";
+    let command = format!("'{}' completions bash | bash -c '{asked}'", env!("CARGO_BIN_EXE_millrace"));
+    let output = Command::new("bash").args(["-c", &command]).output().unwrap();
+    assert_eq!(text(&output.stdout).trim(), "check", "{}", text(&output.stderr));
 }

@@ -53,12 +53,18 @@ fn rows(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
 }
 
+/// Whether an output writes that file: one that was run in its own folder has left it there.
+fn written(example: &Example, file: &Path) -> bool {
+    let outputs = example.pipeline.spec.outputs.iter().filter_map(|output| output.file.as_ref()).map(|file| file.path.as_str());
+    outputs.chain(dead_letters(example)).any(|path| file == example.folder.join(path))
+}
+
 /// Runs it on a copy, from another folder: paths are relative to the pipeline's file. Answers the copy and the standard output.
 fn run(example: &Example) -> (tempfile::TempDir, String) {
     let copy = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(&example.folder).unwrap() {
         let file = entry.unwrap().path();
-        if file.is_file() {
+        if file.is_file() && !written(example, &file) {
             std::fs::copy(&file, copy.path().join(file.file_name().unwrap())).unwrap();
         }
     }

@@ -11,14 +11,20 @@
 )]
 
 mod cli;
+mod coordination;
 mod coverage;
 mod crds;
 mod digests;
 mod docs;
 mod examples;
 mod flow;
+mod fuzz;
 mod house;
 mod manifests;
 mod packaging;
+mod plan;
+mod run;
+mod sessions;
 #[path = "../support/table.rs"]
 mod table;
+mod trace;

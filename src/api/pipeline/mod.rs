@@ -33,7 +33,7 @@ pub use worker::{
 };
 
 pub(super) use output::default_http_timeout;
-pub(super) use source::default_max_lead;
+pub use source::default_max_lead;
 
 use super::schema::{Rule, rule};
 use schemars::JsonSchema;

@@ -347,6 +347,7 @@ impl Default for KeyBy {
 }
 
 /// How far a record's own time may lead its arrival, where nothing is said.
-pub(in super::super) fn default_max_lead() -> Option<Duration> {
+#[must_use]
+pub fn default_max_lead() -> Option<Duration> {
     "5m".parse().ok()
 }

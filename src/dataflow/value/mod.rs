@@ -18,12 +18,12 @@ mod show;
 mod text;
 mod time;
 
-pub use crate::lang::literal::duration_text;
+pub use crate::lang::literal::{duration_text, write_duration};
 pub use codes::Code;
 pub use collection::{Elements, FunctionValue, Payload, Shape, Structure, Table};
 pub use failure::Failure;
 pub use order::{Key, equal, float_order, holds_nan, mixed_order, order};
-pub use show::{SHOWN, float_text, show, text_of, time_text};
+pub use show::{SHOWN, float_text, show, text_of, time_text, write_time};
 pub use text::Text;
 pub use time::{TIME_MAX, TIME_MIN, parse_time, time_in_range};
 

@@ -5,7 +5,7 @@
 //! May not: know JSON, which `codec` writes.
 
 use super::{Limits, Value, time};
-use crate::lang::literal::duration_text;
+use crate::lang::literal::write_duration;
 use std::fmt::{self, Write};
 
 /// How many bytes of operands an error shows.
@@ -94,13 +94,31 @@ pub fn float_text(float: f64) -> String {
 /// A Time, RFC 3339 in UTC, with a fraction where there is one: `2026-11-30T12:00:00.5Z`.
 #[must_use]
 pub fn time_text(micros: i64) -> String {
-    let time::Civil { date: [year, month, day], clock: [hour, minute, second, part] } = time::civil(micros);
-    let mut text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+    written(|out| write_time(out, micros))
+}
+
+/// The same, into something else.
+///
+/// # Errors
+/// That of the writer.
+pub fn write_time(out: &mut impl Write, micros: i64) -> fmt::Result {
+    let time::Civil { date: [year, month, day], clock: [hour, minute, second, mut part] } = time::civil(micros);
+    write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
     if part > 0 {
-        let part = format!(".{part:06}");
-        text.push_str(part.trim_end_matches('0'));
+        let mut digits = 6;
+        while part % 10 == 0 {
+            part /= 10;
+            digits -= 1;
+        }
+        write!(out, ".{part:0digits$}")?;
     }
-    text.push('Z');
+    out.write_char('Z')
+}
+
+fn written(write: impl FnOnce(&mut String) -> fmt::Result) -> String {
+    let mut text = String::new();
+    // Writing into a String cannot fail.
+    let _infallible = write(&mut text);
     text
 }
 
@@ -110,8 +128,8 @@ fn write_value(out: &mut Cut, value: &Value) -> fmt::Result {
         Value::Bool(truth) => write!(out, "{truth}"),
         Value::Int(int) => write!(out, "{int}"),
         Value::Float(float) => out.write_str(&float_text(*float)),
-        Value::Time(micros) => out.write_str(&time_text(*micros)),
-        Value::Duration(micros) => out.write_str(&duration_text(*micros)),
+        Value::Time(micros) => write_time(out, *micros),
+        Value::Duration(micros) => write_duration(out, *micros),
         Value::Str(text) => write_text(out, text),
         Value::List(of) => bracket(out, ["[", "]"], of.items().iter(), write_value),
         Value::Tuple(of) => bracket(out, ["(", ")"], of.items().iter(), write_value),

@@ -8,7 +8,7 @@ use crate::codec::{DecodeError, Input, Metadata};
 use crate::dataflow::value::{Limits, text_of};
 use crate::dataflow::{Row, Scratch, TickError, TickFailure};
 use crate::error::Meaning;
-use crate::flow::{Record, SplitEpoch};
+use crate::flow::{LaneId, Record, SplitEpoch, SplitId};
 use crate::runtime::counts::Counts;
 use crate::runtime::dead_letter::{self, Cause};
 use crate::runtime::error::RuntimeError;
@@ -21,9 +21,11 @@ use std::sync::Arc;
 /// How long a partition key that is a stream's value may be: what the longest of Kinesis takes, and more.
 const KEY_LIMITS: Limits = Limits { value_bytes: 1024 };
 
-/// What of a tenancy stands in rows.
-#[derive(Clone, Copy, Debug)]
+/// Whose records these are.
+#[derive(Clone, Debug)]
 pub(super) struct Tenancy {
+    pub(super) lane: LaneId,
+    pub(super) split: SplitId,
     pub(super) epoch: SplitEpoch,
 }
 
@@ -42,7 +44,7 @@ impl Evaluator {
         Self { program, input, scratch: Scratch::default(), counts: Counts::default(), id: String::new() }
     }
 
-    pub(super) fn program(&self) -> &Program {
+    pub(super) const fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
@@ -79,7 +81,7 @@ impl Evaluator {
                 emission.rows(row, open);
                 Ok(())
             }
-            Err(error) => failed(Failing { program, counts, record, key: input.key(), open }, error),
+            Err(error) => failed(&mut Failing { program, counts, record, key: input.key(), open }, error),
         }
     }
 }
@@ -110,7 +112,7 @@ impl Emission<'_> {
         counts.rows = counts.rows.saturating_add(1);
         let metadata = output.metadata.then(|| {
             row_id(id, record, &output.name);
-            Metadata { id, split_epoch: tenancy.epoch, root_epoch: program.epoch }
+            Metadata { id, split_epoch: tenancy.epoch, root_epoch: program.root.epoch }
         });
         let partition_key = partition_key(output, row, record, key);
         open.push(at, &partition_key, |bytes| {
@@ -166,7 +168,7 @@ fn undecodable(
     if policies.undecodable == UndecodablePolicy::Fail {
         return Err(RuntimeError::Record { name: Box::new(dead_letter::name(record)), error: Box::new(error) });
     }
-    counts.too_far_ahead = counts.too_far_ahead.saturating_add(u64::from(error.is_too_far_ahead()));
+    counts.too_far_ahead = counts.too_far_ahead.saturating_add(u64::from(matches!(error, DecodeError::Lead(_))));
     match policies.dead_letters.filter(|_| policies.undecodable == UndecodablePolicy::DeadLetter) {
         None => counts.skipped = counts.skipped.saturating_add(1),
         Some(destination) => {
@@ -189,7 +191,7 @@ struct Failing<'a> {
 }
 
 #[cold]
-fn failed(at: Failing<'_>, error: TickError) -> Result<(), RuntimeError> {
+fn failed(at: &mut Failing<'_>, error: TickError) -> Result<(), RuntimeError> {
     let name = || Box::new(dead_letter::name(at.record));
     let (failure, first) = match error {
         TickError::Failed(failure) => (failure, true),

@@ -1,6 +1,6 @@
 //! The lanes of a loop: whose turn it is, what of a batch is left, and up to where each is durable.
 
-use super::Gain;
+use super::Added;
 use super::evaluate::Tenancy;
 use super::keys::Keys;
 use crate::flow::{Admission, Batch, Lane, LaneId, LaneItem, Ordinal, Record};
@@ -10,25 +10,25 @@ use std::task::{Context, Poll};
 /// All lanes of a loop, and the batch at hand.
 #[derive(Default)]
 pub(super) struct Lanes {
-    lanes: Vec<Held>,
+    held: Vec<Held>,
     /// Where the next round begins.
     turn: usize,
     current: Option<Current>,
-    /// Ended lanes whose last records are not durable yet.
-    ended: Vec<Marks>,
 }
 
-struct Held {
-    lane: Box<dyn Lane>,
-    tenancy: Tenancy,
-    keys: Keys,
-    marks: Marks,
+/// A lane with its keys, until it is dropped.
+pub(super) struct Held {
+    /// Gone once it has ended.
+    lane: Option<Box<dyn Lane>>,
+    pub(super) tenancy: Tenancy,
+    pub(super) keys: Keys,
+    pub(super) marks: Marks,
 }
 
 /// Up to where a lane is evaluated, and which admission its records wait for.
-struct Marks {
-    id: LaneId,
-    evaluated: Ordinal,
+#[derive(Default)]
+pub(super) struct Marks {
+    pub(super) evaluated: Ordinal,
     /// Ordinals, each with the admission that makes it durable; both rise.
     tags: VecDeque<(Admission, Ordinal)>,
     durable: Ordinal,
@@ -43,8 +43,10 @@ struct Current {
 }
 
 impl Marks {
+    /// What is evaluated and not tagged yet waits for this admission.
     fn tag(&mut self, admission: Admission) {
-        if self.tags.back().is_some_and(|(_, ordinal)| *ordinal == self.evaluated) || self.evaluated == self.durable {
+        let tagged = self.tags.back().map_or(self.durable, |(_, ordinal)| *ordinal);
+        if tagged == self.evaluated {
             return;
         }
         match self.tags.back_mut() {
@@ -64,24 +66,57 @@ impl Marks {
 }
 
 impl Lanes {
-    pub(super) fn add(&mut self, gain: Gain) {
-        let start = Ordinal::default();
-        let marks = Marks { id: gain.id, evaluated: start, tags: VecDeque::new(), durable: start, told: start };
-        let tenancy = Tenancy { epoch: gain.epoch };
-        self.lanes.push(Held { lane: gain.lane, tenancy, keys: Keys::default(), marks });
+    pub(super) fn add(&mut self, added: Added) {
+        let Added { gain, keys, inherited } = added;
+        let tenancy = Tenancy { lane: gain.id, split: gain.split, epoch: gain.epoch };
+        self.held.push(Held { lane: Some(gain.lane), tenancy, keys: Keys::restored(keys, inherited), marks: Marks::default() });
     }
 
-    /// Whether there is none that could give records.
-    pub(super) fn is_empty(&self) -> bool {
-        self.lanes.is_empty() && self.current.is_none()
+    /// Lets go of lanes, and of what is left of their batch.
+    pub(super) fn drop(&mut self, lanes: &[LaneId]) {
+        for lane in lanes {
+            let Some(at) = self.held.iter().position(|held| held.tenancy.lane == *lane) else { continue };
+            self.held.remove(at);
+            self.current = self.current.take().filter(|current| current.lane != at).map(|current| {
+                let lane = if current.lane > at { current.lane.saturating_sub(1) } else { current.lane };
+                Current { lane, ..current }
+            });
+        }
+    }
+
+    /// Whether no lane can give a record any more.
+    pub(super) fn are_over(&self) -> bool {
+        self.current.is_none() && self.held.iter().all(|held| held.lane.is_none())
+    }
+
+    /// Whether every lane stands between two batches.
+    pub(super) const fn at_boundary(&self) -> bool {
+        self.current.is_none()
+    }
+
+    /// The lane, where it stands between two batches.
+    pub(super) fn between_batches(&mut self, lane: LaneId) -> Option<&mut Held> {
+        let current = self.current.as_ref().map(|current| current.lane);
+        let found = self.held.iter_mut().enumerate().find(|(_, held)| held.tenancy.lane == lane);
+        found.filter(|(at, _)| Some(*at) != current).map(|(_, held)| held)
+    }
+
+    /// Whether it is one of them.
+    pub(super) fn has(&self, lane: LaneId) -> bool {
+        self.held.iter().any(|held| held.tenancy.lane == lane)
+    }
+
+    /// All of them.
+    pub(super) fn all(&mut self) -> impl Iterator<Item = &mut Held> {
+        self.held.iter_mut()
     }
 
     /// The next item of any lane, each in its turn.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(usize, LaneItem)> {
-        for step in 0..self.lanes.len() {
-            let at = self.turn.wrapping_add(step).checked_rem(self.lanes.len()).unwrap_or(0);
-            let Some(held) = self.lanes.get_mut(at) else { continue };
-            if let Poll::Ready(item) = held.lane.poll_next(cx) {
+        for step in 0..self.held.len() {
+            let at = self.turn.wrapping_add(step).checked_rem(self.held.len()).unwrap_or(0);
+            let Some(lane) = self.held.get_mut(at).and_then(|held| held.lane.as_mut()) else { continue };
+            if let Poll::Ready(item) = lane.poll_next(cx) {
                 self.turn = at.wrapping_add(1);
                 return Poll::Ready((at, item));
             }
@@ -96,22 +131,24 @@ impl Lanes {
     }
 
     /// The next record of the batch at hand.
+    #[inline]
     pub(super) fn record(&mut self) -> Option<(&Tenancy, &mut Keys, Record<'_>)> {
         let current = self.current.as_ref()?;
         if current.at >= current.batch.records.end {
             return None;
         }
-        let held = self.lanes.get_mut(current.lane)?;
+        let held = self.held.get_mut(current.lane)?;
         let record = current.batch.page.record(current.at)?;
         Some((&held.tenancy, &mut held.keys, record))
     }
 
     /// That record is evaluated.
+    #[inline]
     pub(super) fn evaluated(&mut self) {
         let Some(current) = &mut self.current else { return };
         let done = current.at.saturating_sub(current.batch.records.start);
         current.at = current.at.saturating_add(1);
-        if let Some(held) = self.lanes.get_mut(current.lane) {
+        if let Some(held) = self.held.get_mut(current.lane) {
             held.marks.evaluated = current.batch.first.plus(done as u64);
         }
     }
@@ -119,7 +156,7 @@ impl Lanes {
     /// What the lane at hand has evaluated waits for this admission.
     pub(super) fn tag(&mut self, admission: Admission) {
         let lane = self.current.as_ref().map(|current| current.lane);
-        if let Some(held) = lane.and_then(|lane| self.lanes.get_mut(lane)) {
+        if let Some(held) = lane.and_then(|lane| self.held.get_mut(lane)) {
             held.marks.tag(admission);
         }
     }
@@ -130,38 +167,24 @@ impl Lanes {
         self.current = None;
     }
 
-    /// A lane has ended.
+    /// A lane has ended: it gives no more records, and stays until it is dropped.
     pub(super) fn end(&mut self, lane: usize) -> Option<LaneId> {
-        if lane >= self.lanes.len() {
-            return None;
-        }
-        let held = self.lanes.remove(lane);
-        let id = held.marks.id;
-        self.ended.push(held.marks);
-        Some(id)
+        let held = self.held.get_mut(lane)?;
+        held.lane = None;
+        Some(held.tenancy.lane)
     }
 
     /// Everything up to this admission is durable.
     pub(super) fn durable(&mut self, prefix: Admission) {
-        for marks in self.marks() {
-            marks.durable(prefix);
+        for held in &mut self.held {
+            held.marks.durable(prefix);
         }
     }
 
     /// A lane whose watermark has risen since it was last told.
     pub(super) fn next_watermark(&mut self) -> Option<(LaneId, Ordinal)> {
-        self.ended.retain(|marks| marks.told < marks.evaluated);
-        let risen = self.marks().find(|marks| marks.told < marks.durable)?;
-        risen.told = risen.durable;
-        Some((risen.id, risen.told))
-    }
-
-    /// The last watermarks of all lanes, once all that was evaluated is durable.
-    pub(super) fn all_evaluated(&mut self) -> Vec<(LaneId, Ordinal)> {
-        self.marks().filter(|marks| marks.told < marks.evaluated).map(|marks| (marks.id, marks.evaluated)).collect()
-    }
-
-    fn marks(&mut self) -> impl Iterator<Item = &mut Marks> {
-        self.lanes.iter_mut().map(|held| &mut held.marks).chain(&mut self.ended)
+        let risen = self.held.iter_mut().find(|held| held.marks.told < held.marks.durable)?;
+        risen.marks.told = risen.marks.durable;
+        Some((risen.tenancy.lane, risen.marks.told))
     }
 }

@@ -60,6 +60,8 @@ pub trait OutputWriter: Send {
 pub struct CloseReport {
     /// Each destination, in the session's order.
     pub destinations: Vec<Closed>,
+    /// The highest admission up to which every destination has acknowledged.
+    pub durable: Admission,
     /// The first error of the session, where there was one (I27).
     pub first_error: Option<OutputError>,
 }

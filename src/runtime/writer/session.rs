@@ -99,8 +99,7 @@ impl Session {
                 }
             });
         }
-        let state =
-            State { admitted: Admission::default(), owners, first_error: None, changes: 0, waiting: Vec::new(), closing: None };
+        let state = State { admitted: Admission::default(), owners, first_error: None, changes: 0, waiting: Vec::new(), closing: None };
         let shared = Arc::new(Shared { env: env.clone(), state: Mutex::new(state) });
         for (at, destination) in tasks {
             env.tasks().spawn("delivery owner", Box::pin(own(Arc::clone(&shared), at, destination)));
@@ -111,7 +110,8 @@ impl Session {
     /// Whether a queue has no room for its part.
     fn full(&self, state: &State, batch: &OutputBatch) -> bool {
         state.owners.iter().zip(batch.parts()).any(|(owner, rows)| {
-            let over = owner.rows.saturating_add(rows.len()) > self.limits.rows || owner.bytes.saturating_add(rows.bytes()) > self.limits.bytes;
+            let over =
+                owner.rows.saturating_add(rows.len()) > self.limits.rows || owner.bytes.saturating_add(rows.bytes()) > self.limits.bytes;
             over && !rows.is_empty() && !owner.queue.is_empty()
         })
     }
@@ -197,16 +197,15 @@ impl OutputWriter for Session {
         }))
     }
 
-    fn close(self: Box<Self>, by: Deadline) -> Answer<'static, CloseReport> {
+    fn close(mut self: Box<Self>, by: Deadline) -> Answer<'static, CloseReport> {
         Box::pin(async move {
-            let Self { shared, natives, .. } = *self;
-            shared.begin_close(by);
-            for (at, native) in natives.into_iter().enumerate() {
-                if let Some(mut native) = native {
-                    shared.closed(at, native.close());
+            self.shared.begin_close(by);
+            for (at, native) in self.natives.iter_mut().enumerate() {
+                if let Some(native) = native {
+                    self.shared.closed(at, native.close());
                 }
             }
-            poll_fn(|cx| shared.state.lock().poll_closed(cx)).await
+            poll_fn(|cx| self.shared.state.lock().poll_closed(cx)).await
         })
     }
 }
@@ -273,7 +272,8 @@ impl State {
             undelivered: owner.rows,
             result: owner.error.clone().map_or_else(|| owner.closed.clone().unwrap_or(Ok(())), Err),
         });
-        Poll::Ready(CloseReport { destinations: destinations.collect(), first_error: self.first_error.clone() })
+        let destinations = destinations.collect();
+        Poll::Ready(CloseReport { destinations, durable: self.durable(), first_error: self.first_error.clone() })
     }
 }
 

@@ -1,18 +1,29 @@
-use super::{FileSplit, LONGEST_LINE, open, splits};
+//! Real files, read line by line.
+
+use super::{FilePlace, FileSplit, LONGEST_LINE, open, splits};
 use crate::env::real;
-use crate::flow::{Lane, LaneItem, SplitId};
-use crate::source::QueueLimits;
+use crate::flow::{Lane, LaneItem, Ordinal, SplitId};
+use crate::source::{Ended, Fetching, Places, QueueLimits};
 use std::future::poll_fn;
 use std::io::Write;
 use std::path::Path;
+use std::task::Waker;
 use tokio::sync::watch;
 
 type Read = (Vec<(u64, String, String)>, Result<(), String>);
 
+fn places() -> Places {
+    Places::new("start".into(), Waker::noop().clone())
+}
+
 async fn all(path: &Path) -> Read {
+    read(path, FilePlace::default(), places()).await
+}
+
+async fn read(path: &Path, from: FilePlace, places: Places) -> Read {
     let (_running, stop) = watch::channel(false);
     let split = FileSplit { id: SplitId::new("file"), path: path.to_owned() };
-    let mut lane = open(&real(), &split, QueueLimits { records: 2, bytes: 64 }, stop);
+    let mut lane = open(&real(), &split, from, Fetching { limits: QueueLimits { records: 2, bytes: 64 }, stop, places });
     let mut records = Vec::new();
     loop {
         match poll_fn(|cx| lane.poll_next(cx)).await {
@@ -78,14 +89,29 @@ fn a_folder_is_read_by_name_without_what_is_hidden() {
 #[tokio::test]
 async fn a_stopped_fetcher_ends_the_lane_behind_what_it_has() {
     let (running, stop) = watch::channel(false);
-    let content = file("12345\n".repeat(100_000).as_bytes());
+    let content = file("12345\n".repeat(1_000_000).as_bytes());
     let split = FileSplit { id: SplitId::new("file"), path: content.path().to_owned() };
-    let mut lane = open(&real(), &split, QueueLimits { records: 1, bytes: 1 }, stop);
+    let mut lane =
+        open(&real(), &split, FilePlace::default(), Fetching { limits: QueueLimits { records: 1, bytes: 1 }, stop, places: places() });
     let LaneItem::Batch(first) = poll_fn(|cx| lane.poll_next(cx)).await else { panic!("no records") };
     running.send(true).unwrap();
     let mut more = 0;
     while let LaneItem::Batch(batch) = poll_fn(|cx| lane.poll_next(cx)).await {
         more += batch.len();
     }
-    assert!(first.len() + more < 100_000);
+    assert!(first.len() + more < 1_000_000);
+}
+
+#[tokio::test]
+async fn reading_goes_on_from_the_place_behind_a_page() {
+    let content = "{\"number\":1}\n".repeat(100_000);
+    let file = file(content.as_bytes());
+    let noted = places();
+    let (records, _) = read(file.path(), FilePlace::default(), noted.clone()).await;
+    assert_eq!((records.len(), noted.ended()), (100_000, Some(Ended::Complete)));
+    assert_eq!(noted.behind(Ordinal::new(100_000)).as_deref(), Some(format!("line 100000 byte {}", content.len()).as_str()));
+    let from: FilePlace = "line 40000 byte 520000".parse().unwrap();
+    let (rest, _) = read(file.path(), from, places()).await;
+    assert_eq!((rest.len(), rest[0].1.as_str()), (60_000, "40001"));
+    assert_eq!((from.to_string().as_str(), "line x byte 1".parse::<FilePlace>()), ("line 40000 byte 520000", Err(())));
 }

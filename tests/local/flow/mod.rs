@@ -1,6 +1,7 @@
 //! Tests of the dataflow room from outside: golden vectors, the reference interpreter, properties, scenarios.
 
 mod bed;
+mod children;
 mod programs;
 mod properties;
 mod reference;

@@ -8,7 +8,7 @@ use millrace::dataflow::{Decision, Limits, Monitor, Plan, Scratch, TickError, Tr
 use millrace::lang;
 use proptest::prelude::*;
 
-fn program(lines: &[String]) -> String {
+pub(super) fn program(lines: &[String]) -> String {
     format!("{INPUTS}{}\n", lines.join("\n"))
 }
 
@@ -24,11 +24,11 @@ fn timed(rows: &Rows) -> Vec<(i64, &[Cell])> {
         .collect()
 }
 
-fn tick(plan: &Plan, monitor: &mut Monitor, scratch: &mut Scratch, (time, row): (i64, &[Cell])) -> Result<Vec<Cell>, TickError> {
+pub(super) fn tick(plan: &Plan, monitor: &mut Monitor, scratch: &mut Scratch, (time, row): (i64, &[Cell])) -> Result<Vec<Cell>, TickError> {
     monitor.tick(plan, row, at(time), scratch).map(|row| row.cells().collect())
 }
 
-fn config() -> ProptestConfig {
+pub(super) fn config() -> ProptestConfig {
     let cases = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300);
     ProptestConfig {
         cases,
@@ -70,7 +70,7 @@ proptest! {
     /// A monitor that was snapshot and restored at any cut goes on as one that never stopped; a clone is not touched by what
     /// the other does; writing again gives the same bytes.
     #[test]
-    fn restored_equals_never_stopped(tape in tape(), rows in rows(), cut in 0_usize..16) {
+    fn scenario_34_restored_equals_never_stopped(tape in tape(), rows in rows(), cut in 0_usize..16) {
         let lines = streams(&tape);
         let root = program(&lines);
         let checked = lang::check(&root);

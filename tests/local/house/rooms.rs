@@ -27,7 +27,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "lang", may: &[] },
     Room { name: "dataflow", may: &["lang"] },
     Room { name: "codec", may: &["lang", "dataflow", "flow"] },
-    Room { name: "program", may: &["flow", "api", "lang", "dataflow"] },
+    Room { name: "program", may: &["flow", "api", "lang", "dataflow", "codec"] },
     Room { name: "state", may: &["flow", "dataflow"] },
     Room { name: "runtime", may: &["flow", "dataflow", "codec", "state"] },
     Room { name: "coordination", may: &["flow"] },

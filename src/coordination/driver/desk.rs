@@ -1,0 +1,140 @@
+//! One ledger page as we know it: who waits for it, and what the next call of it is. Claims of one round share the write.
+
+use super::ops::{Stamped, Written};
+use crate::coordination::ledger::{Claim, PageView};
+use crate::coordination::records::{EntryKey, Incarnation, LedgerPage};
+use crate::coordination::store::ObjectRevision;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Bounds of a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) entries: usize,
+    pub(super) bytes: usize,
+}
+
+/// A page.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    /// What the last view showed; none: read it first. Inside, none: it is not there.
+    pub(super) known: Option<Option<(ObjectRevision, LedgerPage)>>,
+    /// A call is in flight.
+    pub(super) busy: bool,
+    /// No call before this time: the last one failed.
+    pub(super) not_before: Duration,
+    pub(super) failures: u32,
+    /// When it was last seen.
+    pub(super) seen: Duration,
+    /// Entries that may go.
+    pub(super) going: BTreeSet<EntryKey>,
+    /// Commits wait for those of other splits until then.
+    pub(super) commits_at: Option<Duration>,
+}
+
+/// The next call of a page.
+#[derive(Debug)]
+pub(super) enum PageStep {
+    Nothing,
+    Read,
+    Write(Option<ObjectRevision>, LedgerPage),
+}
+
+/// What a page comes to with all that is to be written into it.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    /// Who has written something, or must read.
+    pub(super) urgent: bool,
+    /// Whether a commit is in it.
+    pub(super) commits: bool,
+    /// Claims whose entries the page has no room for.
+    pub(super) outgrown: Vec<Stamped>,
+}
+
+impl Desk {
+    /// What to do for these claims, all of which wait for this page. Only views that were asked for after a claim began to
+    /// wait count for it.
+    pub(super) fn step(&self, claims: &[&Claim], life: &Incarnation, limits: Limits) -> (PageStep, Draft) {
+        let mut draft = Draft { urgent: true, ..Draft::default() };
+        let Some(known) = &self.known else {
+            return (if claims.is_empty() && self.going.is_empty() { PageStep::Nothing } else { PageStep::Read }, draft);
+        };
+        if claims.iter().any(|claim| claim.must_look()) {
+            return (PageStep::Read, draft);
+        }
+        let Some((revision, page)) = known else {
+            let makes = claims.iter().any(|claim| claim.makes_page());
+            return (if makes { PageStep::Write(None, LedgerPage::empty(life.clone())) } else { PageStep::Nothing }, draft);
+        };
+        let mut new = page.clone();
+        new.entries.retain(|key, _| !self.going.contains(key));
+        draft.urgent = false;
+        for claim in claims {
+            Self::add(claim, &mut new, limits, &mut draft);
+        }
+        if new == *page {
+            return (PageStep::Nothing, draft);
+        }
+        (PageStep::Write(Some(revision.clone()), new), draft)
+    }
+
+    /// Adds one claim's part, if there is room for it.
+    fn add(claim: &Claim, page: &mut LedgerPage, limits: Limits, draft: &mut Draft) {
+        let before = claim.entry().and_then(|key| page.entries.get(&key).cloned().map(|entry| (key, entry)));
+        let count = page.entries.len();
+        if !claim.edit(page) {
+            return;
+        }
+        let fits = page.bytes() <= limits.bytes && page.entries.len() <= limits.entries.max(count);
+        match (fits, before, claim.entry()) {
+            (true, _, _) if claim.held().is_some() => draft.commits = true,
+            (true, _, _) => draft.urgent = true,
+            (false, Some((key, entry)), _) => {
+                // A page that is over its bound as it stands must still be sealed.
+                if claim.held().is_some() {
+                    page.entries.insert(key, entry);
+                    draft.outgrown.push((claim.split().clone(), claim.stamp()));
+                } else {
+                    draft.urgent = true;
+                }
+            }
+            (false, None, key) => {
+                key.and_then(|key| page.entries.remove(&key));
+                draft.outgrown.push((claim.split().clone(), claim.stamp()));
+            }
+        }
+    }
+
+    /// Takes a call's answer; true if it is a view.
+    pub(super) fn answered(
+        &mut self,
+        written: Written<Option<(ObjectRevision, LedgerPage)>>,
+        now: Duration,
+    ) -> Result<bool, crate::coordination::store::StoreError> {
+        self.busy = false;
+        match written {
+            Written::Stands(known) => {
+                self.known = Some(known);
+                self.seen = now;
+                self.failures = 0;
+                let page = self.known.as_ref().and_then(Option::as_ref).map(|(_, page)| page);
+                self.going.retain(|key| page.is_some_and(|page| page.entries.contains_key(key)));
+                Ok(true)
+            }
+            Written::Lost => {
+                self.known = None;
+                Ok(false)
+            }
+            Written::Failed(error) => {
+                self.known = None;
+                Err(error)
+            }
+        }
+    }
+
+    /// What the last view showed.
+    pub(super) fn view(&self) -> Option<PageView<'_>> {
+        let (revision, page) = self.known.as_ref()?.as_ref()?;
+        Some(PageView { revision, page })
+    }
+}

@@ -1,0 +1,12 @@
+//! One worker, put together from its parts.
+//!
+//! Owns: how a program becomes what a loop runs, which destinations and sources it opens, the control task.
+//! May not: decide what `coordination`, `runtime`, `codec` or `source` decide.
+
+mod assemble;
+mod local;
+mod open;
+
+pub use assemble::{AssembleError, assemble};
+pub use local::{Local, LocalError, LocalReport};
+pub use open::{Places, open_session};

@@ -1,0 +1,7 @@
+//! Coordination as its users see it: the store held to its contract, and whole fleets in simulated time.
+
+#[path = "../../support/conformance.rs"]
+mod conformance;
+mod fleet;
+mod runs;
+mod stores;
