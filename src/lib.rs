@@ -11,6 +11,8 @@ pub mod env;
 pub mod error;
 pub mod flow;
 pub mod lang;
+#[cfg(feature = "operator")]
+pub mod operator;
 pub mod program;
 pub mod runtime;
 pub mod sink;
