@@ -123,6 +123,39 @@ fn the_operator_has_no_right_over_secrets_and_none_over_everything() {
     }
 }
 
+/// What the operator makes for a pipeline, as its own tests keep it.
+const WORKLOADS: &str = include_str!("../../../src/operator/workload/golden.json");
+
+/// With Kubernetes' own rule that nobody grants what they do not hold.
+#[test]
+fn the_operators_account_may_make_all_that_it_makes_and_grant_what_workers_need() {
+    bed::test(async |bed| {
+        bed.helm(&["install", "millrace", CHART, "--set", IMAGE, "--set", "crds.install=false,rbac.scope=Namespace,replicas=0"]);
+        let account = format!("--as=system:serviceaccount:{}:millrace", bed.namespace());
+        let apply = [account.as_str(), "apply", "--server-side", "-f", "-"];
+        let mut pieces: Vec<Value> = serde_json::from_str(WORKLOADS).unwrap();
+        let mut kinds = std::collections::BTreeSet::new();
+        for piece in &mut pieces {
+            let metadata = piece["metadata"].as_object_mut().unwrap();
+            metadata.insert("namespace".into(), json!(bed.namespace()));
+            // The pipeline is none, and its pods shall not come.
+            metadata.remove("ownerReferences");
+            if let Some(replicas) = piece.pointer_mut("/spec/replicas") {
+                *replicas = json!(0);
+            }
+            bed.kubectl(&apply, &piece.to_string());
+            kinds.insert(piece["kind"].as_str().unwrap().to_owned());
+        }
+        assert!(kinds.len() >= 5, "{kinds:?}");
+
+        let mut role = pieces.into_iter().find(|piece| piece["kind"] == "Role").unwrap();
+        role["rules"].as_array_mut().unwrap().push(json!({"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}));
+        let refused = bed.try_kubectl(&apply, &role.to_string());
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains("attempting to grant RBAC permissions not currently held"), "{said}");
+    });
+}
+
 /// The chart needs the definitions of the bed no other way than any cluster does.
 #[test]
 fn the_api_server_takes_all_that_the_chart_renders() {
