@@ -13,6 +13,10 @@ const IMAGE: &str = "bed.internal/millrace:test";
 /// As pods see it.
 const ENDPOINT: &str = "http://kinesis.bed.internal:4568";
 
+/// A version that no root can have, and where that is seen.
+pub(super) const BAD: &str = "nn";
+pub(super) const BAD_AT: &str = "6:15";
+
 pub(super) const SOON: Duration = Duration::from_secs(30);
 pub(super) const A_WHILE: Duration = Duration::from_secs(90);
 
@@ -50,35 +54,16 @@ impl<'a> Fleet<'a> {
         .await;
     }
 
-    /// The pipeline with this version of its root. Whatever the version, `count` has the same equation.
-    pub(super) fn manifest(&self, version: &str) -> String {
-        let kinesis = |stream: &str| json!({"streamName": stream, "region": "eu-west-1", "endpoint": ENDPOINT});
-        let mut source = kinesis(&self.input);
-        source["startAt"] = json!({"type": "TrimHorizon"});
-        let root = format!(
-            "in n: Int\nin key: Str\nout number = n\nout name = key\nout count = default(count[1], 0) + 1\nout version = {version}\n"
-        );
-        let env = [("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test")];
-        json!({
-            "apiVersion": "millrace.dev/v1alpha1",
-            "kind": "StreamPipeline",
-            "metadata": {"name": PIPELINE},
-            "spec": {
-                "replicas": 2,
-                "source": {"kinesis": [source]},
-                "keyBy": {"type": "PartitionKey"},
-                "root": {"inline": root, "inputs": {"n": "/n", "key": "/key"}},
-                "outputs": [{"name": "rows", "metadata": true, "kinesis": kinesis(&self.output)}],
-                // The stand-in takes about a hundred calls a second.
-                "worker": {"imagePullPolicy": "Never", "submit": {"delay": "200ms"}, "env": env.map(|(name, value)| json!({"name": name, "value": value}))},
-                "coordination": {"ttl": "5s", "commitInterval": "1s"},
-            },
-        })
-        .to_string()
+    pub(super) fn apply(&self, version: &str) {
+        self.bed.kubectl(&["apply", "-f", "-"], &manifest(&self.input, &self.output, version));
     }
 
-    pub(super) fn apply(&self, version: &str) {
-        self.bed.kubectl(&["apply", "-f", "-"], &self.manifest(version));
+    /// The first version; answers what runs.
+    pub(super) async fn start(&self) -> Cutover {
+        self.apply("1");
+        self.acknowledged();
+        self.two_workers().await;
+        Cutover { epoch: self.epoch(), version: 1, after: BTreeMap::new() }
     }
 
     /// Applies a version and waits for its acknowledgement, as a user would. Answers where it took over.
@@ -161,7 +146,11 @@ impl<'a> Fleet<'a> {
         self.workers().iter().map(life).collect()
     }
 
-    /// Two workers that are ready, none of them one of these lives.
+    async fn two_workers(&self) {
+        self.replaced("").await;
+    }
+
+    /// Two workers that are ready, none of them this life.
     pub(super) async fn replaced(&self, gone: &str) {
         within(A_WHILE, "two workers without the one that is gone", async || {
             let workers = self.workers();
@@ -224,6 +213,36 @@ impl<'a> Fleet<'a> {
     }
 }
 
+/// The pipeline with this version of its root. Whatever the version, `count` has the same equation.
+fn manifest(input: &str, output: &str, version: &str) -> String {
+    let kinesis = |stream: &str| json!({"streamName": stream, "region": "eu-west-1", "endpoint": ENDPOINT});
+    let mut source = kinesis(input);
+    source["startAt"] = json!({"type": "TrimHorizon"});
+    let root =
+        format!("in n: Int\nin key: Str\nout number = n\nout name = key\nout count = default(count[1], 0) + 1\nout version = {version}\n");
+    let env = [("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test")];
+    json!({
+        "apiVersion": "millrace.dev/v1alpha1",
+        "kind": "StreamPipeline",
+        "metadata": {"name": PIPELINE},
+        "spec": {
+            "replicas": 2,
+            "source": {"kinesis": [source]},
+            "keyBy": {"type": "PartitionKey"},
+            "root": {"inline": root, "inputs": {"n": "/n", "key": "/key"}},
+            "outputs": [{"name": "rows", "metadata": true, "kinesis": kinesis(output)}],
+            "worker": {
+                "imagePullPolicy": "Never",
+                // The stand-in takes about a hundred calls a second.
+                "submit": {"delay": "200ms"},
+                "env": env.map(|(name, value)| json!({"name": name, "value": value})),
+            },
+            "coordination": {"ttl": "5s", "commitInterval": "1s"},
+        },
+    })
+    .to_string()
+}
+
 fn range(shard: &Shard) -> (u128, u128) {
     let range = shard.hash_key_range().unwrap();
     (range.starting_hash_key().parse().unwrap(), range.ending_hash_key().parse().unwrap())
@@ -240,4 +259,16 @@ fn said(pods: &[Value]) -> String {
 
 pub(super) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+}
+
+#[test]
+fn the_thin_lines_manifests_are_valid_and_its_bad_root_is_bad_where_it_says() {
+    let load = |version: &str| {
+        let pipeline = millrace::api::manifest::read(manifest("a", "b", version).as_bytes()).unwrap();
+        let root = pipeline.spec.root.inline.clone().unwrap();
+        millrace::program::load(&pipeline.spec, &root)
+    };
+    assert!(load("1").is_ok() && load("2").is_ok());
+    let said = load(BAD).err().unwrap().to_string();
+    assert!(said.contains(BAD_AT), "{said}");
 }

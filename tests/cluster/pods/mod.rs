@@ -7,7 +7,7 @@ mod image;
 
 use crate::bed::{self, within};
 use check::{Cutover, Row, Story, compare, faults, place};
-use fleet::{A_WHILE, Fleet, SOON};
+use fleet::{A_WHILE, BAD, BAD_AT, Fleet, SOON};
 use flow::{Feeder, Reader};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -23,8 +23,7 @@ fn scenario_52_records_keep_number_order_and_state_through_edits_kills_and_resha
         let fleet = Fleet::install(bed).await;
         let feeder = Feeder::start(bed.kinesis(), &fleet.input, 0);
         let reader = Reader::start(bed.kinesis(), &fleet.output);
-        let mut story = Story { roots: vec![fleet.cut_over(1)], ..Story::default() };
-        story.roots[0].after.clear();
+        let mut story = Story { roots: vec![fleet.start().await], ..Story::default() };
         rows_come(&feeder, &reader).await;
 
         edits(&fleet, &feeder, &reader, &mut story).await;
@@ -69,11 +68,11 @@ async fn edits(fleet: &Fleet<'_>, feeder: &Feeder, reader: &Reader, story: &mut 
         rows_come(feeder, reader).await;
     }
     let epoch = fleet.epoch();
-    fleet.apply("n +");
+    fleet.apply(BAD);
     within(SOON, "a refusal with its place", async || {
         let accepted = fleet.condition("Accepted");
         let message = accepted["message"].as_str().unwrap_or_default();
-        let refused = accepted["status"] == "False" && accepted["reason"] == "RootInvalid" && message.contains("7:1");
+        let refused = accepted["status"] == "False" && accepted["reason"] == "RootInvalid" && message.contains(BAD_AT);
         if refused { Ok(()) } else { Err(accepted.to_string()) }
     })
     .await;
