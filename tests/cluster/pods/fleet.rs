@@ -272,3 +272,46 @@ fn the_thin_lines_manifests_are_valid_and_its_bad_root_is_bad_where_it_says() {
     let said = load(BAD).err().unwrap().to_string();
     assert!(said.contains(BAD_AT), "{said}");
 }
+
+/// What the thin line does to pods and shards, with pods that do nothing: what it finds wrong is not its tools' doing.
+#[test]
+fn a_kill_a_deletion_and_a_reshard_are_done_and_seen() {
+    crate::bed::test(async |bed| {
+        bed.import_image("bed.internal/idle:1", &["--program", "/bin/busybox:/bin/busybox"]);
+        let fleet = Fleet { bed, input: format!("{}-in", bed.namespace()), output: String::new() };
+        let labels = json!({
+            millrace::api::children::PIPELINE_LABEL: PIPELINE,
+            millrace::api::children::PART_LABEL: millrace::api::children::part::WORKER,
+        });
+        let container = json!({
+            "name": "worker", "image": "bed.internal/idle:1", "imagePullPolicy": "Never",
+            // A shell that is process 1 ends on a signal only if it asks for it.
+            "command": ["/bin/busybox", "sh", "-c", "trap 'exit 0' TERM; while :; do /bin/busybox sleep 1; done"],
+        });
+        let set = json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": millrace::api::children::workload(PIPELINE)},
+            "spec": {
+                "replicas": 2, "serviceName": "none", "podManagementPolicy": "Parallel", "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+            },
+        });
+        bed.kubectl(&["apply", "-f", "-"], &set.to_string());
+        fleet.two_workers().await;
+        let before = fleet.lives();
+        fleet.kill(0);
+        fleet.replaced(&before[0]).await;
+        let killed = fleet.lives();
+        assert!(killed[0].ends_with(" 1") && killed[1] == before[1], "{before:?} {killed:?}");
+        fleet.delete_pod(1);
+        fleet.replaced(&killed[1]).await;
+        let deleted = fleet.lives();
+        assert!(deleted[0] == killed[0] && deleted[1].ends_with(" 0"), "{killed:?} {deleted:?}");
+
+        fleet.create_stream(&fleet.input, 4).await;
+        let before = fleet.open_shards().await;
+        let ended = fleet.reshard().await;
+        let open: Vec<String> = fleet.open_shards().await.iter().map(|shard| shard.shard_id().to_owned()).collect();
+        let kept: Vec<&Shard> = before.iter().filter(|shard| open.contains(&shard.shard_id().to_owned())).collect();
+        assert_eq!((ended.len(), open.len(), kept.len()), (3, 4, 1), "{ended:?} {open:?}");
+    });
+}
