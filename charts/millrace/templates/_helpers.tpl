@@ -102,7 +102,11 @@ workers: Kubernetes lets nobody grant what they do not hold.
 - apiGroups: [""]
   resources: [pods]
   verbs: [delete, get, list, watch]
-- apiGroups: ["", events.k8s.io]
+# Its own Events, and what Kubernetes says of workloads.
+- apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [get, list]
 {{- end -}}
