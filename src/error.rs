@@ -125,7 +125,7 @@ codes! {
     INVALID_YAML = 2, "InvalidYaml", User, "A manifest is no well-formed YAML in UTF-8, or too large.", "Mend what the message names, where it names it.";
     WRONG_KIND = 3, "WrongKind", User, "A manifest is not one `StreamPipeline` of `millrace.dev/v1alpha1`.", "Keep exactly one `StreamPipeline` in the file, with its `apiVersion` and `kind`.";
     INVALID_SPEC = 4, "InvalidSpec", User, "A `StreamPipeline` breaks a rule of its schema.", "Change each field as its message says.";
-    OUTPUT_FAILED = 5, "OutputFailed", External, "What the command prints could not be written.", "Check the disk, or the program that reads the output.";
+    OUTPUT_FAILED = 5, "OutputFailed", External, "What a command prints or writes could not be written.", "Check the path and the disk, or the program that reads the output.";
     INTERNAL = 6, "Internal", Internal, "Something that cannot happen did.", "Please report it, with what the message says.";
     ROOT_ELSEWHERE = 7, "RootElsewhere", User, "The manifest is valid, but its root stands in a `ConfigMap`, which only a cluster has.", "To run it on this machine, write the root into `spec.root.inline`.";
     ROOT_TOO_LONG = 8, "RootTooLong", User, "A root in a `ConfigMap` is over 400 KiB.", "Shorten it, or split the pipeline in two.";
@@ -153,6 +153,16 @@ codes! {
     STATE_STORE_REQUIRED = 304, "StateStoreRequired", User, "The state of a split no longer fits into its ledger entry (64 KiB), and the pipeline has no state store.", "Keep less state: shorter windows, fewer keys, or `state.ttl`.";
     STATE_UNREADABLE = 305, "StateUnreadable", External, "Stored state of a split is missing, damaged, or of a form that this version does not know.", "Restore the object that the message names, or run the version that wrote it.";
     ROOT_MISSING = 306, "RootMissing", External, "State was made under a revision that is not stored any more.", "Restore the revision's `ConfigMap` from a backup.";
+    STREAM_NOT_FOUND = 401, "StreamNotFound", User, "A Kinesis stream, or a shard of it, does not exist in the account and region that were asked.", "Check the stream's name, account and region, or create it.";
+    KINESIS_DENIED = 402, "KinesisDenied", User, "The pipeline's identity may not make a call of a Kinesis stream.", "Grant it the action that the message names.";
+    CREDENTIALS_MISSING = 403, "CredentialsMissing", User, "There are no AWS credentials, or none that the service accepts.", "Give the workers a pod identity or a service account role, or set the environment's credentials.";
+    ENCRYPTION_KEY_UNUSABLE = 404, "EncryptionKeyUnusable", User, "The KMS key that encrypts a Kinesis stream cannot be used.", "Enable the key, and let the pipeline's identity use it; work goes on by itself.";
+    KINESIS_UNREACHABLE = 405, "KinesisUnreachable", External, "Kinesis does not answer.", "Check the endpoint, the region and the network; work goes on by itself once it answers.";
+    KINESIS_REFUSED = 406, "KinesisRefused", External, "Kinesis takes a call for wrong.", "Correct what the message names.";
+    KINESIS_FAILED = 407, "KinesisFailed", External, "Kinesis failed on its side, or is too busy.", "Nothing, while it is tried again; if it lasts, look at the service's health and the stream's limits.";
+    ROW_UNFIT = 408, "RowUnfit", User, "A row can never be written to its Kinesis stream: it is too large, or its partition key too long.", "Let the output carry less, or raise the stream's largest record size.";
+    STREAM_RECREATED = 409, "StreamRecreated", User, "The Kinesis stream was deleted and created again under its name.", "Set `onRecreate: StartOver` to read the new one from its beginning, or create another pipeline.";
+    POSITION_INVALID = 410, "PositionInvalid", External, "Kinesis does not take a stored position for one of its own, though the stream is the same.", "Move the split with `kubectl millrace splits --seek`.";
 }
 
 /// What an error means. Every module's error type implements it.

@@ -10,6 +10,7 @@ pub mod dataflow;
 pub mod env;
 pub mod error;
 pub mod flow;
+pub mod kinesis;
 pub mod lang;
 #[cfg(feature = "operator")]
 pub mod operator;

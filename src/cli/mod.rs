@@ -76,6 +76,9 @@ enum CliError {
     /// A root does not check.
     #[error("{path} is no valid root", path = .0.display())]
     Root(PathBuf, Box<crate::lang::diagnostic::Diagnostics>),
+    /// A command is about another kind of file.
+    #[error("{path}: {what}", path = .0.display(), what = .1)]
+    OtherFile(PathBuf, &'static str),
     /// A root is no text.
     #[error("{path}: it is no text in UTF-8 ({error})", path = .0.display(), error = .1)]
     NoText(PathBuf, std::str::Utf8Error),
@@ -126,6 +129,7 @@ impl Meaning for CliError {
             Self::Root(..) => Code::ROOT_INVALID,
             Self::Local(_, _, error) => error.code(),
             Self::Names(..) => Code::NAMES_DIFFER,
+            Self::OtherFile(..) => Code::BAD_ARGUMENT,
             Self::NoText(..) => Code::INVALID_YAML,
             Self::Both(both) => both.0.code(),
             Self::Binding(_, error) => error.code(),
@@ -140,7 +144,7 @@ impl Meaning for CliError {
     fn exit(&self) -> Exit {
         match self {
             // A wrong path is a wrong command line: a script can tell it from an invalid pipeline.
-            Self::Unreadable(..) => Exit::Usage,
+            Self::Unreadable(..) | Self::OtherFile(..) => Exit::Usage,
             Self::Local(_, _, error) => run::exit(error),
             Self::Output(_) | Self::Yaml(_) | Self::Unwritable(..) => Exit::Fault,
             Self::Both(both) if both.0.exit() == Exit::Usage => Exit::Usage,
@@ -223,6 +227,11 @@ fn explained(error: &CliError) -> String {
     }
     if let (Some(entry), false) = (error.code().entry(), text.is_empty()) {
         text.push_str(&format!("  to mend it: {}\n", entry.mend));
+    }
+    if let CliError::Local(_, _, error) = error
+        && let Some(way) = run::way_on(error)
+    {
+        text.push_str(&format!("  to go on without it: {way}\n"));
     }
     text
 }

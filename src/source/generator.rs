@@ -7,8 +7,10 @@
 use super::fetching::Fetching;
 use super::places::{Ended, Places};
 use super::queue::{Feeder, QueueLane, queue};
+use super::simple::Reader;
 use crate::env::{Env, first_of};
-use crate::flow::{Page, Record};
+use crate::error::Code;
+use crate::flow::{ErrorClass, Page, Record, SourceError, SplitId};
 use serde_json::{Map, Number, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,6 +141,30 @@ const fn mix(one: u64, other: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)
+}
+
+/// The generator as one split.
+#[derive(Clone, Debug)]
+pub struct GeneratorReader {
+    /// Where it runs.
+    pub env: Env,
+    /// What it makes.
+    pub recipe: Recipe,
+}
+
+impl Reader for GeneratorReader {
+    fn open(&self, _split: &SplitId, behind: Option<&str>, fetching: Fetching) -> Result<QueueLane, SourceError> {
+        let number = behind.map_or(Ok(0), str::parse).map_err(|_| SourceError {
+            class: ErrorClass::Fatal,
+            code: Code::INTERNAL,
+            message: format!("{} is no number of a made record", behind.unwrap_or_default()).into(),
+        })?;
+        Ok(open(&self.env, self.recipe.clone(), number, fetching))
+    }
+
+    fn start(&self) -> Arc<str> {
+        "0".into()
+    }
 }
 
 /// Starts to make records, behind so many that were made.

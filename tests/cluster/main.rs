@@ -12,10 +12,16 @@
 
 #[path = "../support/bed.rs"]
 mod bed;
+#[allow(dead_code, reason = "the tests on the fake need more of it")]
+#[path = "../support/kinesis_reading.rs"]
+mod kinesis_reading;
+#[path = "../support/kinesis_suite.rs"]
+mod kinesis_suite;
 #[path = "../support/table.rs"]
 mod table;
 
 mod api;
 mod chart;
 mod pods;
+mod kinesis;
 mod services;

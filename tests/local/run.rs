@@ -68,10 +68,11 @@ fn a_record_that_does_not_decode_ends_the_run_or_is_skipped_or_goes_to_the_dead_
     assert_eq!((output.status.code(), rows(&output).len()), (Some(3), 3));
     let error = text(&output.stderr);
     assert!(error.contains("error[MR0204]") && error.contains("record 4 of r.ndjson does not decode: input x"), "{error}");
+    assert!(error.contains("to go on without it: set `source.format.onUndecodable` to `Skip`"), "{error}");
 
     let output = run(&pipeline(&source("Skip"), ""), &records);
     assert_eq!((output.status.code(), rows(&output).len()), (Some(0), 4));
-    assert!(text(&output.stderr).contains("1 records did not decode and were skipped"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("1 record did not decode: skipped"), "{}", text(&output.stderr));
 
     let dead = "  failure: {onTickError: DeadLetterKey, deadLetter: {file: {path: dead.ndjson}}}\n";
     let folder = folder(&pipeline(&source("DeadLetter"), dead), &format!("{{\"key\":\"a\",\"x\":0}}\n{records}"));

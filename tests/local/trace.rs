@@ -112,6 +112,7 @@ fn a_record_that_does_not_decode_ends_the_trace_after_the_rows_before_it() {
     }
     let output = piped(&["trace", &root, "-"], "{\"total\":10,\"n\":2} {}\n");
     assert!(text(&output.stderr).contains("error[MR0201]: standard input:1: "), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("no record"), "what never came is not known: {}", text(&output.stderr));
 }
 
 #[test]

@@ -54,6 +54,9 @@ impl Driver {
     }
 
     fn begin(&mut self, split: SplitId, aim: Aim, now: Duration) {
+        if self.is_being_lost(&split) {
+            return;
+        }
         let seat = self.seats.entry(split.clone()).or_insert_with(|| Seat::new(split, self.me.clone()));
         if !seat.claim.is_idle() || seat.tenancy.is_some() || seat.busy {
             return;
@@ -82,6 +85,11 @@ impl Driver {
                 tenancy.stage = Stage::Draining { since: now, accepted: false, told: false };
             }
         }
+    }
+
+    /// Whether its loop has yet to be told that the last tenancy is over.
+    pub(super) fn is_being_lost(&self, split: &SplitId) -> bool {
+        self.out.losses.iter().any(|loss| loss.split == *split)
     }
 
     fn ask_whether_all_is_complete(&mut self, now: Duration) {

@@ -18,8 +18,10 @@ impl Driver {
         for split in self.seats.keys().cloned().collect::<Vec<_>>() {
             self.issue_record(&split, now);
         }
-        self.seats.retain(|_, seat| {
-            let leaves = seat.leaving.as_ref().is_some_and(|leaving| !leaving.is_over());
+        let losses = &self.out.losses;
+        self.seats.retain(|split, seat| {
+            let lost = losses.iter().any(|loss| loss.split == *split);
+            let leaves = lost || seat.leaving.as_ref().is_some_and(|leaving| !leaving.is_over());
             !seat.claim.is_idle() || seat.tenancy.is_some() || seat.busy || leaves || now < seat.not_before
         });
         for page in self.waited_for() {

@@ -53,8 +53,6 @@ pub struct Loop {
     due: Vec<(LaneId, CaptureId)>,
     /// A change-over that waits for a boundary of all lanes, then for the flush.
     applying: Option<Box<Prepared>>,
-    /// After a change-over nothing is read until it is committed.
-    paused: bool,
     finish: Option<Deadline>,
     overdue: Option<Work>,
 }
@@ -95,7 +93,6 @@ impl Loop {
             admitted: Admission::default(),
             due: Vec::new(),
             applying: None,
-            paused: false,
             finish: None,
             overdue: None,
         }
@@ -139,7 +136,8 @@ impl Loop {
                 }
             }
             ToLoop::Apply(prepared) => self.applying = Some(prepared),
-            ToLoop::Resume => self.paused = false,
+            ToLoop::Flow(lanes) => self.lanes.flow(&lanes, true),
+            ToLoop::Hold(lanes) => self.lanes.flow(&lanes, false),
             ToLoop::Finish(by) => {
                 self.finish = Some(by);
                 self.overdue = Some(self.env.clock().sleep(by.left(self.env.clock().monotonic())));
@@ -177,9 +175,7 @@ impl Loop {
         if self.finish.is_some() && self.lanes.are_over() {
             return Ok(Some(Step::Finished));
         }
-        if !self.paused
-            && let Poll::Ready((lane, item)) = self.lanes.poll(cx)
-        {
+        if let Poll::Ready((lane, item)) = self.lanes.poll(cx) {
             return match item {
                 LaneItem::Batch(batch) => Ok(Some(Step::Records(lane, batch))),
                 LaneItem::End => Ok(Some(Step::LaneEnded(lane))),
@@ -259,10 +255,10 @@ impl Loop {
         self.due.clear();
         let mut captures = Vec::new();
         for held in self.lanes.all() {
+            held.flows = false;
             held.keys.transfer(&old.plan, &program.plan, reset);
             captures.push(capture(held, CaptureId::default(), self.admitted, (root, program.policies.ttl), &program));
         }
-        self.paused = true;
         for capture in captures {
             tell(&self.answers, FromLoop::Captured(capture)).await;
         }

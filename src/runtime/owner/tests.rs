@@ -167,7 +167,7 @@ impl Bench {
     fn add(&mut self) {
         let (split, epoch) = (SplitId::new("s"), SplitEpoch::new(1));
         let gain = Gain { lane: Box::new(self.lane.clone()), id: LANE, split, epoch, state: Vec::new(), root: root(1) };
-        self.tell(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), inherited: false })));
+        self.tell(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), fresh: false, flows: true })));
     }
 
     fn tell(&self, what: ToLoop) {
@@ -335,7 +335,7 @@ fn a_change_over_flushes_carries_state_and_waits_to_be_told() {
     assert_eq!(bench.until(250), ["watermark 3", "captured 3 of epoch 2 with a b keys", "applied 2"]);
     assert_eq!(bench.until(1_000), [] as [&str; 0]);
     assert_eq!(bench.rows().matches("ten").count(), 0);
-    bench.tell(ToLoop::Resume);
+    bench.tell(ToLoop::Flow(vec![LANE]));
     assert_eq!(bench.until(1_200), ["watermark 4"]);
     assert!(bench.rows().ends_with(r#"{"n":3,"ten":30}"#), "{}", bench.rows());
 }
@@ -411,7 +411,7 @@ fn a_failing_output_ends_the_runtime_with_its_first_error() {
     lane.records(1, &[("a", "{\"x\":1}")]);
     let gain =
         Gain { lane: Box::new(lane), id: LANE, split: SplitId::new("s"), epoch: SplitEpoch::new(1), state: Vec::new(), root: root(1) };
-    to_loop.try_send(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), inherited: false }))).unwrap();
+    to_loop.try_send(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), fresh: false, flows: true }))).unwrap();
     world.run(Duration::from_mins(1));
     let Ok(FromLoop::Ended(ending)) = told.try_recv() else { panic!("no watermark may rise") };
     assert!(matches!(ending.result, Err(RuntimeError::Output(_))), "{ending:?}");

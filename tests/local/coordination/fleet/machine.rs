@@ -94,6 +94,10 @@ impl Spawn for Inner {
         let gate = Gate { state: self.state.clone(), name, number: state.started, work };
         self.world.tasks().spawn(name, Box::pin(gate));
     }
+
+    fn thread(&self, name: &'static str, work: Work) {
+        self.spawn(name, work);
+    }
 }
 
 /// A task that its machine lets run, or not.
