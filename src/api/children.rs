@@ -30,6 +30,8 @@ pub mod part {
     pub const LEDGER: &str = "ledger";
 }
 
+/// On a revision: its whole digest, of which its name has the beginning.
+pub const DIGEST_ANNOTATION: &str = "millrace.dev/digest";
 /// On a revision: the highest epoch that was to be its (I42), in decimal.
 pub const EPOCH_ANNOTATION: &str = "millrace.dev/epoch";
 /// On a revision: the last epoch under which it has proven good, in decimal.

@@ -22,6 +22,7 @@ mod table;
 
 mod api;
 mod chart;
-mod pods;
 mod kinesis;
+mod operator;
+mod pods;
 mod services;

@@ -21,7 +21,7 @@ pub(super) use collect::{Kept, may_go};
 pub(super) use judge::{Answers, Member, Question, Tally, carried, tally};
 pub(super) use patience::{Patience, Phase};
 pub(super) use recover::{Facts, recovered};
-pub(super) use steps::{Lookups, Rest, Step, Wrote, decide};
+pub(super) use steps::{Lookups, Rest, Source, Step, Why, Wrote, decide};
 pub(super) use stored::{remembered, written};
 pub(super) use tell::{Telling, telling};
 

@@ -101,7 +101,7 @@ pub(in crate::operator) fn decide(wish: &Wish, state: Option<&State>, seen: &Loo
     match (state.target, state.active) {
         (Some(target), _) => prepared(wish, state, target, seen),
         (None, active) => {
-            if let Some(target) = next(wish, &state) {
+            if let Some(target) = next(wish, &state, seen) {
                 return begin(wish, state, target, seen);
             }
             active.map_or(Step::Rest(Rest::Edit), |active| committed(wish, state, active, seen))
@@ -109,9 +109,11 @@ pub(in crate::operator) fn decide(wish: &Wish, state: Option<&State>, seen: &Loo
     }
 }
 
-/// The attempt that is to begin.
-fn next(wish: &Wish, state: &State) -> Option<Target> {
-    let free = state.recovering || state.active.is_none_or(|active| active.acked || active.failed);
+/// The attempt that is to begin: a committed one ends first, unless no worker is there to end it. So a fix reaches a
+/// pipeline that is down.
+fn next(wish: &Wish, state: &State, seen: &Lookups) -> Option<Target> {
+    let down = seen.answers == Some(Answers::Nobody);
+    let free = state.recovering || down || state.active.is_none_or(|active| active.acked || active.failed);
     if !free {
         return None;
     }
