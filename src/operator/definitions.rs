@@ -39,8 +39,8 @@ pub(super) async fn check(client: &Client) -> Result<(), OperatorError> {
 fn missing(own: &Crd, installed: &Value) -> Vec<String> {
     let ours = own.manifest.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap_or(&Value::Null);
     let versions = installed.get("versions").and_then(Value::as_array).into_iter().flatten();
-    let theirs = versions.filter(|version| version.get("name").and_then(Value::as_str) == Some(VERSION));
-    let theirs = theirs.filter_map(|version| version.pointer("/schema/openAPIV3Schema")).next();
+    let mut theirs = versions.filter(|version| version.get("name").and_then(Value::as_str) == Some(VERSION));
+    let theirs = theirs.find_map(|version| version.pointer("/schema/openAPIV3Schema"));
     let mut found = Vec::new();
     compare(ours, theirs.unwrap_or(&Value::Null), "", &mut found);
     found

@@ -69,7 +69,7 @@ pub async fn run(client: Client, env: &Env, settings: Settings, stop: impl Futur
     let stopped = async {
         stop.await;
         halt.send_replace(true);
-        std::future::pending().await
+        std::future::pending::<()>().await;
     };
     let work = async { first_of(work, stopped).await.unwrap_or(Ok(())) };
     // The port ends only where it fails.
@@ -91,4 +91,4 @@ pub fn client(mut config: kube::Config) -> Result<Client, OperatorError> {
 }
 
 const CONNECT: Duration = Duration::from_secs(10);
-const READ: Duration = Duration::from_secs(240);
+const READ: Duration = Duration::from_mins(4);

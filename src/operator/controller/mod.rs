@@ -51,7 +51,7 @@ const BESIDE: u16 = 16;
 /// A watch is begun anew after so many seconds: some load balancers drop what is idle for 240.
 const WATCH_SECONDS: u32 = 200;
 /// The first wait after a failure, and the longest.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(300));
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_mins(5));
 
 /// A pipeline, by what the caches hold of it.
 type Seen = PartialObjectMeta<StreamPipeline>;
@@ -130,7 +130,9 @@ async fn controller(context: Arc<Context>, health: Health, (namespace, stop): (O
         .reflect(writer)
         .touched_objects()
         .predicate_filter(
-            predicates::generation.combine(predicates::annotations).combine(deleting),
+            predicates::generation
+                .combine(predicates::annotations)
+                .combine(|pipeline: &Seen| Some(u64::from(pipeline.metadata.deletion_timestamp.is_some()))),
             kube::runtime::PredicateConfig::default(),
         );
     let (elected, mut halt) = (elections(context.term.clone()), stop);
@@ -173,10 +175,6 @@ fn elections(term: watch::Receiver<Term>) -> impl Stream<Item = ()> + Send + 'st
 
 fn config() -> watcher::Config {
     watcher::Config::default().timeout(WATCH_SECONDS).page_size(500)
-}
-
-fn deleting(pipeline: &Seen) -> Option<u64> {
-    Some(u64::from(pipeline.metadata.deletion_timestamp.is_some()))
 }
 
 /// Where pipelines are looked after: one namespace, or all.
@@ -255,6 +253,7 @@ fn jitter(env: &Env, most: Duration) -> Duration {
     most.saturating_mul(share) / 1_000
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the controller hands both over")]
 fn policy(seen: Arc<Seen>, error: &OperatorError, context: Arc<Context>) -> Action {
     let key = (seen.namespace().unwrap_or_default(), seen.name_any());
     let failures = context.memories.lock().get(&key).map_or(1, |memory| memory.failures);

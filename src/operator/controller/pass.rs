@@ -8,6 +8,7 @@ use crate::api::pipeline::StreamPipelineSpec;
 use crate::api::revision::Revision;
 use crate::api::stream_worker::{Fault, Outcome};
 use crate::api::{StreamPipeline, StreamSplit, StreamWorker, children};
+use crate::error::Meaning;
 use crate::flow::{Digest, RootEpoch};
 use crate::operator::cutover::{Rest, State, Wish, remembered};
 use crate::operator::error::OperatorError;
@@ -23,7 +24,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// While pods come and go.
 const PRESENTLY: Duration = Duration::from_secs(5);
 /// A change may be missed: then it is seen by this time.
-const AT_LAST: Duration = Duration::from_secs(300);
+const AT_LAST: Duration = Duration::from_mins(5);
 
 /// When to look at a pipeline again, if nothing brings that about before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +62,19 @@ pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory
     observe(reader, (&pipeline, state.as_ref()), &mut view).await?;
     let before = view.runs;
     let mut drive = Drive::new(context, reader, memory, (pipeline, state, view));
-    drive.run().await?;
+    let done = drive.run().await;
+    match &done {
+        Ok(()) => {}
+        Err(error @ (OperatorError::Taken(_) | OperatorError::RevisionLost(_))) => {
+            drive.view.obstacle = Some(Trouble { reason: error.reason(), message: told(error) });
+        }
+        Err(_) => return done.map(|()| Next::Never),
+    }
     let state = drive.state.unwrap_or_default();
-    drive.write(state, None, None).await?;
+    if drive.state.is_some() {
+        drive.write(state, None, None).await?;
+    }
+    done?;
     let (rest, rolling) = (drive.rest, drive.view.fleet.is_rolling());
     let busy = drive.view.fleet.ready() < drive.view.fleet.wanted || drive.view.obstacle.is_some();
     // What is to run now has been decided just now.
@@ -71,10 +82,17 @@ pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory
     let pipeline = drive.pipeline;
     finish(reader, &pipeline, &state, &stored).await?;
     Ok(Next::In(match rest {
+        Rest::Workers => PRESENTLY,
         _ if unbuilt || state.is_under_way() || matches!(rest, Rest::Soak | Rest::Rollout) => SOON,
-        _ if busy || rolling => PRESENTLY,
+        _ if busy || rolling || rest != Rest::Edit => PRESENTLY,
         _ => AT_LAST,
     }))
+}
+
+/// What an error says, and what to do about it.
+fn told(error: &OperatorError) -> String {
+    let mend = error.code().entry().map(|entry| entry.mend).unwrap_or_default();
+    format!("{}: {}. {mend}", error.code(), error.whole())
 }
 
 /// Tells the workers, by what is stored now; then deletes what nothing names.

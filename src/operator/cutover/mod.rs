@@ -37,6 +37,7 @@ pub(super) struct At {
 }
 
 /// The committed program.
+#[expect(clippy::struct_excessive_bools, reason = "they are the bits of the design's model, each set by itself")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Active {
     /// Which, and under which attempt.

@@ -59,7 +59,7 @@ mod tests {
     use crate::flow::RootEpoch;
     use std::time::Duration;
 
-    const TIMEOUT: Duration = Duration::from_secs(120);
+    const TIMEOUT: Duration = Duration::from_mins(2);
 
     fn phase(epoch: i64) -> Phase {
         Phase { epoch: RootEpoch::new(epoch), committed: true }

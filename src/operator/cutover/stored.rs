@@ -30,6 +30,7 @@ pub(in crate::operator) fn remembered(status: Option<&StreamPipelineStatus>) -> 
 }
 
 /// The outer `None`: there is one, and it cannot be read.
+#[expect(clippy::option_option, reason = "an absent program and one that cannot be read are two things, and this is the only place")]
 fn read<T>(shown: Option<&RevisionStatus>, make: impl Fn(At, &RevisionStatus) -> T) -> Option<Option<T>> {
     let Some(shown) = shown else { return Some(None) };
     recover::named(shown.epoch, &shown.digest).map(|at| Some(make(at, shown)))

@@ -72,6 +72,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "so it stands where a worker may have been told nothing")]
     fn told(root: i64, stage: Stage, committed: Option<i64>) -> Option<Telling> {
         Some(Telling { root: at(root), stage, committed: committed.map(at) })
     }

@@ -122,7 +122,8 @@ fn progress(done: &str, tally: Option<&Tally>) -> String {
 
 /// What workers say that keeps them, beside their answers.
 fn faults(seen: &Seen<'_>) -> String {
-    seen.faults.iter().take(4).map(|(worker, fault)| format!("\n{worker}: {}: {}", fault.code, fault.message)).collect()
+    let lines = seen.faults.iter().take(4).map(|(worker, fault)| format!("\n{worker}: {}: {}", fault.code, fault.message));
+    lines.collect::<Vec<_>>().concat()
 }
 
 fn cutover_succeeded(seen: &Seen<'_>) -> Option<Says> {

@@ -179,8 +179,8 @@ fn cut(text: &str) -> String {
 
 /// The cutover under way, or the last one.
 fn cutover(before: Option<&CutoverStatus>, seen: &Seen<'_>, write: &Write, now: Timestamp) -> Option<CutoverStatus> {
-    let state = seen.state;
-    let (epoch, stage) = match (state.target, state.active) {
+    let now_is = seen.state;
+    let (epoch, stage) = match (now_is.target, now_is.active) {
         (Some(target), _) => (target.at.epoch, CutoverStage::Prepare),
         (None, Some(active)) if !active.acked && !active.failed => (active.at.epoch, CutoverStage::Commit),
         (None, Some(active)) if active.acked && !active.soaked && seen.wish.wanted => (active.at.epoch, CutoverStage::Soak),

@@ -96,7 +96,7 @@ impl Moment {
             workers: &workers,
             splits: None,
         };
-        let write = Write { step, plan: None, ack_timeout: Duration::from_secs(120), progress_deadline: Duration::from_secs(600) };
+        let write = Write { step, plan: None, ack_timeout: Duration::from_mins(2), progress_deadline: Duration::from_mins(10) };
         compose(before, &seen, &write, moment(1_000_000_000))
     }
 }
@@ -118,9 +118,9 @@ fn row(status: &StreamPipelineStatus, row: [(ConditionStatus, &str); 3], passing
     }
 }
 
-fn tally(total: usize, done: usize) -> Option<Tally> {
+fn tally(total: usize, done: usize) -> Tally {
     let waiting = (done..total).map(|index| (format!("p-worker-{index}"), String::new())).collect();
-    Some(Tally { total, done, rejected: Vec::new(), waiting })
+    Tally { total, done, rejected: Vec::new(), waiting }
 }
 
 #[test]
@@ -142,16 +142,20 @@ fn scenario_53_a_root_that_does_not_check_leaves_the_last_cutover_as_it_was() {
 #[test]
 fn scenario_53_a_cutover_under_way_is_reconciling() {
     let edited = Moment::edited();
-    let target = Some(Target { at: edited.named(), recovery: false });
-    let preparing =
-        Moment { state: State { epoch: RootEpoch::new(2), target, ..edited.state }, rest: Rest::Prepare, tally: tally(3, 2), ..edited };
+    let target = Target { at: edited.named(), recovery: false };
+    let preparing = Moment {
+        state: State { epoch: RootEpoch::new(2), target: Some(target), ..edited.state },
+        rest: Rest::Prepare,
+        tally: Some(tally(3, 2)),
+        ..edited
+    };
     let status = preparing.after(&StreamPipelineStatus::default(), Some(Wrote::Intent));
     row(&status, [(False, "AwaitingPrepare"), (False, "InProgress"), (False, "AwaitingPrepare")], &["Reconciling"]);
     let cutover = status.cutover.unwrap();
     assert_eq!((cutover.stage, cutover.prepared, cutover.total), (Some(CutoverStage::Prepare), Some(2), Some(3)));
     assert_eq!(cutover.stragglers, ["p-worker-2"]);
     assert!(cutover.deadline.unwrap().0 == moment(1_120_000_000) && cutover.started_at.is_some());
-    let active = Some(Active::committed(target.unwrap()));
+    let active = Some(Active::committed(target));
     let switching = Moment { state: State { active, target: None, ..preparing.state }, rest: Rest::Acknowledge, ..preparing };
     row(&switching.status(), [(False, "AwaitingAck"), (False, "InProgress"), (False, "AwaitingAck")], &["Reconciling"]);
     let rolling = Moment { rest: Rest::Rollout, rolling: true, ..Moment::edited() };

@@ -3,6 +3,7 @@
 use crate::api::scalar::CountOrPercent;
 
 /// A worker's pod.
+#[expect(clippy::struct_excessive_bools, reason = "each is seen by itself")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::operator) struct Worker {
     /// Its name.

@@ -90,7 +90,7 @@ fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
             members.iter().for_each(|(name, member)| leaves(member, &format!("{at}/{}", name.replace('/', "~1")), found));
         }
         Value::Array(items) if !items.is_empty() => {
-            items.iter().enumerate().for_each(|(index, item)| leaves(item, &format!("{at}/{index}"), found))
+            items.iter().enumerate().for_each(|(index, item)| leaves(item, &format!("{at}/{index}"), found));
         }
         _ => found.push(at.to_owned()),
     }
@@ -108,10 +108,10 @@ fn scenario_65_every_curated_field_of_the_pod_reaches_it() {
     let mut lost = Vec::new();
     for path in &paths {
         let mut changed = spec.clone();
-        let (above, last) = path.rsplit_once('/').unwrap();
+        let (above, member) = path.rsplit_once('/').unwrap();
         match changed.pointer_mut(above).unwrap() {
-            Value::Object(members) => drop(members.remove(&last.replace("~1", "/"))),
-            Value::Array(items) => drop(items.remove(last.parse().unwrap())),
+            Value::Object(members) => drop(members.remove(&member.replace("~1", "/"))),
+            Value::Array(items) => drop(items.remove(member.parse().unwrap())),
             other => panic!("{path}: {other}"),
         }
         // What cannot be left out alone is changed with what it stands in.

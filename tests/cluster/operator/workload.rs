@@ -1,13 +1,15 @@
 //! What is made for a pipeline, and what is refused.
 
-use super::play::{Office, apply, condition, manifest, message, pipeline, says, wait};
-use crate::bed;
+use super::play::{Office, Player, apply, condition, manifest, message, pipeline, says, wait};
+use crate::bed::{self, Bed};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service, ServiceAccount};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{DeleteParams, Patch, PatchParams};
-use serde_json::json;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 const ROOT: &str = "out total: Int = 1";
 
@@ -27,7 +29,7 @@ fn scenario_42_a_pipeline_has_its_objects_and_a_deleted_one_is_back() {
         bed.api::<RoleBinding>().get("p-worker").await.unwrap();
         bed.api::<PodDisruptionBudget>().get("p-worker").await.unwrap();
         let revisions: Vec<ConfigMap> = wait("a revision", async || {
-            let maps = bed.api::<ConfigMap>().list(&kube::api::ListParams::default().labels("millrace.dev/part=revision")).await.unwrap();
+            let maps = bed.api::<ConfigMap>().list(&ListParams::default().labels("millrace.dev/part=revision")).await.unwrap();
             if maps.items.is_empty() { Err("none".to_owned()) } else { Ok(maps.items) }
         })
         .await;
@@ -108,6 +110,73 @@ fn scenario_65_a_wrong_field_of_the_pod_is_refused_in_the_api_servers_own_words(
         assert!(message.starts_with("spec.worker: ") && message.contains("may not specify more than 1 volume type"), "{message}");
         apply(bed, &manifest("p", ROOT, &json!({"worker": {"template": {"volumes": [{"name": "data", "emptyDir": {}}]}}})));
         says(bed, "p", "Accepted", "True/Valid").await;
+        office.close().await;
+    });
+}
+
+/// Pods by name, with uid, image and whether they are ready.
+async fn pods(bed: &Bed) -> BTreeMap<String, (String, String, bool)> {
+    let all = bed.api::<Pod>().list(&ListParams::default().labels("millrace.dev/part=worker")).await.unwrap();
+    let pod = |pod: Pod| {
+        let ready =
+            pod.status.iter().flat_map(|status| status.conditions.iter().flatten()).any(|one| one.type_ == "Ready" && one.status == "True");
+        let image = pod.spec.unwrap().containers[0].image.clone().unwrap();
+        (pod.metadata.name.unwrap(), (pod.metadata.uid.unwrap(), image, ready))
+    };
+    all.items.into_iter().map(pod).collect()
+}
+
+/// Plays the kubelet of a pod that no node takes.
+async fn ready(bed: &Bed, name: &str) {
+    let status = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+    bed.api::<Pod>().patch_status(name, &PatchParams::default(), &Patch::Strategic(status)).await.unwrap();
+}
+
+fn with_image(image: &str) -> Value {
+    json!({"replicas": 2, "worker": {"image": image, "template": {"nodeSelector": {"kept": "free"}}}})
+}
+
+#[test]
+fn a_rollout_replaces_one_pod_at_a_time_each_ready_before_the_next() {
+    bed::test(async |bed| {
+        let office = Office::open(bed, "a");
+        apply(bed, &manifest("p", ROOT, &with_image("registry.invalid/one")));
+        let both = async |what: &str, ready: usize| {
+            wait(what, async || {
+                let pods = pods(bed).await;
+                if pods.len() == 2 && pods.values().filter(|pod| pod.2).count() == ready { Ok(pods) } else { Err(format!("{pods:?}")) }
+            })
+            .await
+        };
+        both("two pods", 0).await;
+        let trouble = says(bed, "p", "WorkersAvailable", "False/Unschedulable").await;
+        assert!(message(&trouble, "WorkersAvailable").contains("finds no node"));
+        for pod in ["p-worker-0", "p-worker-1"] {
+            ready(bed, pod).await;
+        }
+        let before = both("two ready pods", 2).await;
+        // A committed cutover ends first.
+        let workers = [Player::join(bed, "p", 0, "a").await, Player::join(bed, "p", 1, "a").await];
+        for worker in &workers {
+            worker.acknowledged(&worker.told("Commit", 0).await).await;
+        }
+        says(bed, "p", "WorkersAvailable", "True/AllReady").await;
+        says(bed, "p", "RootAcknowledged", "True/AllWorkers").await;
+        apply(bed, &manifest("p", ROOT, &with_image("registry.invalid/two")));
+        let half = both("one that is replaced", 1).await;
+        let replaced: Vec<_> = half.iter().filter(|(name, pod)| pod.0 != before[*name].0).collect();
+        assert!(replaced.len() == 1 && replaced[0].1.1 == "registry.invalid/two", "{half:?}");
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        assert_eq!(pods(bed).await, half, "the next went before the last was ready");
+        assert_eq!(condition(&pipeline(bed, "p").await, "Ready").split('/').next(), Some("False"));
+        ready(bed, replaced[0].0).await;
+        let second = wait("the second one", async || {
+            let pods = pods(bed).await;
+            let done = pods.len() == 2 && pods.values().all(|pod| pod.1 == "registry.invalid/two");
+            if done { Ok(pods) } else { Err(format!("{pods:?}")) }
+        })
+        .await;
+        assert!(second.values().filter(|pod| pod.2).count() == 1 && second[replaced[0].0].0 == replaced[0].1.0, "{second:?}");
         office.close().await;
     });
 }

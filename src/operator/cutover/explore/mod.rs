@@ -71,7 +71,8 @@ fn path(came: &[(usize, String)], mut at: usize) -> String {
         at = came[at].0;
     }
     acts.reverse();
-    acts.iter().map(|act| format!("{act}\n")).collect()
+    acts.push(String::new());
+    acts.join("\n")
 }
 
 fn holds(programs: [Kind; 3], limits: Limits, start: fn([Kind; 3], Limits) -> World, at_least: usize) {

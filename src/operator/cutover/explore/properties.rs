@@ -4,9 +4,12 @@ use super::super::{Answers, At, State};
 use super::world::{Kind, Tenancy, World, program};
 use crate::api::stream_worker::Stage;
 
+/// Whether an act, by the worlds before and after it, keeps a property.
+type Rule = fn(&World, &World) -> bool;
+
 /// The property that an act breaks, if it breaks one.
 pub(super) fn broken(before: &World, after: &World) -> Option<String> {
-    let rules: [(&str, fn(&World, &World) -> bool); 11] = [
+    let rules: [(&str, Rule); 11] = [
         ("I42: an epoch names two programs", one_program_an_epoch),
         ("an epoch or the active program falls", nothing_falls),
         ("I30: a worker is told what is not stored", told_is_stored),
