@@ -23,7 +23,9 @@ mod kinesis_suite;
 mod table;
 
 mod api;
+mod chart;
 mod coordination;
+mod image;
 mod kinesis;
 mod operator;
 mod run;
