@@ -153,6 +153,20 @@ codes! {
     STATE_STORE_REQUIRED = 304, "StateStoreRequired", User, "The state of a split no longer fits into its ledger entry (64 KiB), and the pipeline has no state store.", "Keep less state: shorter windows, fewer keys, or `state.ttl`.";
     STATE_UNREADABLE = 305, "StateUnreadable", External, "Stored state of a split is missing, damaged, or of a form that this version does not know.", "Restore the object that the message names, or run the version that wrote it.";
     ROOT_MISSING = 306, "RootMissing", External, "State was made under a revision that is not stored any more.", "Restore the revision's `ConfigMap` from a backup.";
+    STREAM_NOT_FOUND = 401, "StreamNotFound", User, "A Kinesis stream, or a shard of it, does not exist in the account and region that were asked.", "Check the stream's name, account and region, or create it.";
+    KINESIS_DENIED = 402, "KinesisDenied", User, "The pipeline's identity may not make a call of a Kinesis stream.", "Grant it the action that the message names.";
+    CREDENTIALS_MISSING = 403, "CredentialsMissing", User, "There are no AWS credentials, or none that the service accepts.", "Give the workers a pod identity or a service account role, or set the environment's credentials.";
+    ENCRYPTION_KEY_UNUSABLE = 404, "EncryptionKeyUnusable", User, "The KMS key that encrypts a Kinesis stream cannot be used.", "Enable the key, and let the pipeline's identity use it; work goes on by itself.";
+    KINESIS_UNREACHABLE = 405, "KinesisUnreachable", External, "Kinesis does not answer.", "Check the endpoint, the region and the network; work goes on by itself once it answers.";
+    KINESIS_REFUSED = 406, "KinesisRefused", External, "Kinesis takes a call for wrong.", "Correct what the message names.";
+    KINESIS_FAILED = 407, "KinesisFailed", External, "Kinesis failed on its side, or is too busy.", "Nothing, while it is tried again; if it lasts, look at the service's health and the stream's limits.";
+    ROW_UNFIT = 408, "RowUnfit", User, "A row can never be written to its Kinesis stream: it is too large, or its partition key too long.", "Let the output carry less, or raise the stream's largest record size.";
+    STREAM_RECREATED = 409, "StreamRecreated", User, "The Kinesis stream was deleted and created again under its name.", "Set `onRecreate: StartOver` to read the new one from its beginning, or create another pipeline.";
+    POSITION_INVALID = 410, "PositionInvalid", External, "Kinesis does not take a stored position for one of its own, though the stream is the same.", "Move the split with `kubectl millrace splits --seek`.";
+    CLUSTER_FAILED = 501, "ClusterFailed", External, "The API server refuses something, or does not answer.", "See what the message says; if rights are missing, grant them to the operator.";
+    OLD_DEFINITIONS = 502, "OldDefinitions", User, "The CustomResourceDefinitions that are installed lack fields that this version writes.", "Apply those of this version: `millrace crd | kubectl apply -f -`.";
+    NAME_TAKEN = 503, "NameTaken", User, "An object that a pipeline needs is there already, and is somebody else's.", "Delete or rename that object, or give the pipeline another name.";
+    REVISION_LOST = 504, "RevisionLost", User, "The stored revision of a program that was running is gone or changed.", "Apply a pipeline with a valid program, which becomes a revision of its own.";
 }
 
 /// What an error means. Every module's error type implements it.

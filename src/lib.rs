@@ -10,7 +10,10 @@ pub mod dataflow;
 pub mod env;
 pub mod error;
 pub mod flow;
+pub mod kinesis;
 pub mod lang;
+#[cfg(feature = "operator")]
+pub mod operator;
 pub mod program;
 pub mod runtime;
 pub mod sink;

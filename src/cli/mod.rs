@@ -7,6 +7,8 @@ mod check;
 mod completions;
 mod crd;
 mod fmt;
+#[cfg(feature = "operator")]
+mod operator;
 mod plan;
 mod run;
 mod subject;
@@ -45,6 +47,9 @@ enum Command {
     Plan(plan::Arguments),
     /// Shows what a root does with records: every stream's value, tick by tick.
     Trace(trace::Arguments),
+    /// Looks after the pipelines of a cluster: the controller.
+    #[cfg(feature = "operator")]
+    Operator(operator::Arguments),
     /// Prints the CustomResourceDefinitions.
     Crd(crd::Arguments),
     /// Prints the script by which a shell completes this command line.
@@ -100,6 +105,14 @@ enum CliError {
     /// A pipeline does not run, or not to its end. With it, the text of its root.
     #[error("{}", run::told(.0, .1, .2))]
     Local(PathBuf, Box<str>, Box<crate::worker::LocalError>),
+    /// The operator ends.
+    #[cfg(feature = "operator")]
+    #[error("the operator ends: {0}")]
+    Operator(#[from] crate::operator::OperatorError),
+    /// The API server cannot be found.
+    #[cfg(feature = "operator")]
+    #[error("no API server: neither a pod's service account nor a kubeconfig can be used")]
+    NoCluster(#[source] Box<kube::config::InferConfigError>),
     /// Files did not pass; their findings have been printed.
     #[error("{0} of the files are not valid")]
     Checked(usize),
@@ -128,6 +141,10 @@ impl Meaning for CliError {
             Self::Revision(_, error) => error.code(),
             Self::Root(..) => Code::ROOT_INVALID,
             Self::Local(_, _, error) => error.code(),
+            #[cfg(feature = "operator")]
+            Self::Operator(error) => error.code(),
+            #[cfg(feature = "operator")]
+            Self::NoCluster(_) => Code::CLUSTER_FAILED,
             Self::Names(..) => Code::NAMES_DIFFER,
             Self::OtherFile(..) => Code::BAD_ARGUMENT,
             Self::NoText(..) => Code::INVALID_YAML,
@@ -146,6 +163,10 @@ impl Meaning for CliError {
             // A wrong path is a wrong command line: a script can tell it from an invalid pipeline.
             Self::Unreadable(..) | Self::OtherFile(..) => Exit::Usage,
             Self::Local(_, _, error) => run::exit(error),
+            #[cfg(feature = "operator")]
+            Self::Operator(error) => error.exit(),
+            #[cfg(feature = "operator")]
+            Self::NoCluster(_) => Exit::Usage,
             Self::Output(_) | Self::Yaml(_) | Self::Unwritable(..) => Exit::Fault,
             Self::Both(both) if both.0.exit() == Exit::Usage => Exit::Usage,
             Self::Both(both) => both.1.exit(),
@@ -184,6 +205,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Fmt(arguments) => fmt::run(&arguments, &mut out),
         Command::Plan(arguments) => plan::run(&arguments, &mut out),
         Command::Trace(arguments) => trace::run(&arguments, &mut out),
+        #[cfg(feature = "operator")]
+        Command::Operator(arguments) => operator::run(arguments),
         Command::Crd(arguments) => crd::run(&arguments, &mut out),
         Command::Completions(arguments) => completions::run(&arguments, &mut out),
     };

@@ -4,3 +4,4 @@
 //! May not: decide what is a row, or what an error of a destination ends (`runtime`).
 
 pub mod file;
+pub mod kinesis;

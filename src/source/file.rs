@@ -6,6 +6,7 @@
 use super::fetching::Fetching;
 use super::places::{Ended, Places};
 use super::queue::{Feeder, QueueLane, queue};
+use super::simple::Reader;
 use crate::env::{Env, first_of};
 use crate::error::Code;
 use crate::flow::{ErrorClass, Page, Record, SourceError, SplitId};
@@ -83,6 +84,29 @@ impl FromStr for FilePlace {
         let numbers = text.strip_prefix("line ").and_then(|text| text.split_once(" byte ")).ok_or(())?;
         let number = |text: &str| text.parse().map_err(drop);
         Ok(Self { line: number(numbers.0)?, offset: number(numbers.1)? })
+    }
+}
+
+/// Files as splits, by name.
+#[derive(Clone, Debug)]
+pub struct FileReader {
+    /// Where fetchers run.
+    pub env: Env,
+    /// The files.
+    pub splits: Vec<FileSplit>,
+}
+
+impl Reader for FileReader {
+    fn open(&self, split: &SplitId, behind: Option<&str>, fetching: Fetching) -> Result<QueueLane, SourceError> {
+        let fatal = |message: String| SourceError { class: ErrorClass::Fatal, code: Code::UNREADABLE_FILE, message: message.into() };
+        let file = self.splits.iter().find(|file| file.id == *split).ok_or_else(|| fatal(format!("file {split} is gone")))?;
+        let place = behind.map_or(Ok(FilePlace::default()), str::parse);
+        let place = place.map_err(|()| fatal(format!("{} is no place in file {split}", behind.unwrap_or_default())))?;
+        Ok(open(&self.env, file, place, fetching))
+    }
+
+    fn start(&self) -> Arc<str> {
+        FilePlace::default().to_string().into()
     }
 }
 

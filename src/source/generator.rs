@@ -7,8 +7,10 @@
 use super::fetching::Fetching;
 use super::places::{Ended, Places};
 use super::queue::{Feeder, QueueLane, queue};
+use super::simple::Reader;
 use crate::env::{Env, first_of};
-use crate::flow::{Page, Record};
+use crate::error::Code;
+use crate::flow::{ErrorClass, Page, Record, SourceError, SplitId};
 use serde_json::{Map, Number, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,9 +68,19 @@ impl Recipe {
         if let Some(pointer) = &self.key
             && !self.fields.iter().any(|(field, _)| field == pointer)
         {
-            put(&mut payload, pointer, key_value(key, &Kind::Str));
+            let kind = kind_of(payload.pointer(&format!("/{}", pointer.join("/"))));
+            put(&mut payload, pointer, key_value(key, &kind));
         }
         (payload, key_text(key))
+    }
+}
+
+/// The kind of what stands at the key's place, inside a struct perhaps; a text where nothing does.
+const fn kind_of(there: Option<&Value>) -> Kind {
+    match there {
+        Some(Value::Number(_)) => Kind::Int,
+        Some(Value::Bool(_)) => Kind::Bool,
+        _ => Kind::Str,
     }
 }
 
@@ -139,6 +151,30 @@ const fn mix(one: u64, other: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)
+}
+
+/// The generator as one split.
+#[derive(Clone, Debug)]
+pub struct GeneratorReader {
+    /// Where it runs.
+    pub env: Env,
+    /// What it makes.
+    pub recipe: Recipe,
+}
+
+impl Reader for GeneratorReader {
+    fn open(&self, _split: &SplitId, behind: Option<&str>, fetching: Fetching) -> Result<QueueLane, SourceError> {
+        let number = behind.map_or(Ok(0), str::parse).map_err(|_| SourceError {
+            class: ErrorClass::Fatal,
+            code: Code::INTERNAL,
+            message: format!("{} is no number of a made record", behind.unwrap_or_default()).into(),
+        })?;
+        Ok(open(&self.env, self.recipe.clone(), number, fetching))
+    }
+
+    fn start(&self) -> Arc<str> {
+        "0".into()
+    }
 }
 
 /// Starts to make records, behind so many that were made.
@@ -235,6 +271,12 @@ mod tests {
         assert!(differ > 90);
         // What a seed makes outlives versions.
         assert_eq!(one.record(1, 0).0.to_string(), r#"{"device":{"id":"key-02"},"temp":16.36}"#);
+    }
+
+    #[test]
+    fn a_key_inside_a_struct_has_the_kind_that_the_struct_declares() {
+        let made = recipe(7, vec![(pointer(&["device"]), Kind::Struct(vec![("id".into(), Kind::Int)]))]);
+        assert!((1..20).all(|number| made.record(number, 0).0["device"]["id"].is_u64()));
     }
 
     #[test]

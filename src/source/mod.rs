@@ -6,8 +6,10 @@
 mod fetching;
 pub mod file;
 pub mod generator;
+pub mod kinesis;
 mod places;
 mod queue;
+pub mod simple;
 
 pub use fetching::Fetching;
 pub use places::{Ended, Places};

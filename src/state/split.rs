@@ -14,17 +14,25 @@ pub struct SplitKeys {
     split: SplitId,
     root: Digest,
     keys: BTreeMap<Box<[u8]>, KeyState>,
+    bound: Option<usize>,
 }
 
 impl SplitKeys {
     /// A split's state as it was restored, under the root that runs.
     #[must_use]
     pub fn new(split: SplitId, root: Digest, plan: &Plan, restored: &[RestoredKey]) -> Self {
-        let mut keys = Self { split, root, keys: BTreeMap::new() };
+        let mut keys = Self { split, root, keys: BTreeMap::new(), bound: Some(INLINE_BYTES) };
         for key in restored {
             keys.put(&key.key, key.last_arrival, key.monitor.snapshot(plan));
         }
         keys
+    }
+
+    /// With another bound on its bytes than that of a ledger entry; none where the store holds any size.
+    #[must_use]
+    pub const fn bounded(mut self, bound: Option<usize>) -> Self {
+        self.bound = bound;
+        self
     }
 
     /// Takes a capture in, and gives the head that holds the split's whole state.
@@ -44,7 +52,7 @@ impl SplitKeys {
             }
         }
         let bytes = Layer { root: self.root, keys: self.keys.values().cloned().collect() }.encode();
-        if bytes.len() > INLINE_BYTES {
+        if self.bound.is_some_and(|bound| bytes.len() > bound) {
             return Err(StateError::StoreRequired { split: self.split.clone(), bytes: bytes.len() });
         }
         Ok(StateHead::Inline(Arc::from(bytes)))

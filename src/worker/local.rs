@@ -4,46 +4,44 @@
 //! May not: print, or read signals (`cli`).
 
 use super::assemble::{AssembleError, assemble};
+use super::control::{Control, LoopWires, Notice};
 use super::open::{Places, open_session};
+use super::sources::source;
 use crate::api::pipeline::StreamPipelineSpec;
 use crate::api::revision::{Program, Revision, RevisionError};
+use crate::coordination::records::WorkerName;
+use crate::coordination::source::{Planner, SplitSource};
+use crate::coordination::store::Memory;
+use crate::coordination::{Config, Driver, DriverError};
 use crate::env::{Env, first_of};
 use crate::error::{Code, Meaning, Retry};
-use crate::flow::{Barrier, Deadline, Gain, Lane, LaneId, RootEpoch, RootRef, SourceError, SplitEpoch, SplitId};
-use crate::lang::types::Type;
+use crate::flow::{Deadline, RootEpoch, RootRef, SourceError};
 use crate::program::Loaded;
-use crate::runtime::{Added, Counts, Ending, FromLoop, Loop, OutputError, RuntimeError, Settings, ToLoop, Totals, Wires};
-use crate::source::generator::{Kind, Recipe};
-use crate::source::{self, Fetching, QueueLimits, file, generator};
-use std::collections::VecDeque;
+use crate::runtime::{Counts, Loop, OutputError, RuntimeError, Settings, Totals, Wires};
+use crate::state::StateError;
+use std::fmt;
+use std::future::poll_fn;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
+/// How long a loop may take to say that it has ended, past its deadline.
+const GRACE: Duration = Duration::from_secs(1);
 /// How many files are read at once.
-const LANES: usize = 32;
-/// The bytes that all queues may hold together.
-const QUEUED: usize = 64 << 20;
+const FILES: u64 = 256;
 /// How long an ending may take where the manifest says nothing.
 const DRAIN: Duration = Duration::from_secs(30);
 
 /// A pipeline that is ready to run here.
-#[derive(Debug)]
 pub struct Local {
     env: Env,
     program: Arc<crate::runtime::Program>,
     revision: Program,
-    splits: VecDeque<Split>,
+    source: Box<dyn SplitSource>,
+    planner: Arc<dyn Planner>,
     drain: Duration,
     totals: Arc<Totals>,
-}
-
-#[derive(Clone, Debug)]
-enum Split {
-    File(file::FileSplit),
-    Generator(Recipe),
 }
 
 /// What a run did.
@@ -74,6 +72,15 @@ pub enum LocalError {
     /// It ended before its input did.
     #[error("{0}")]
     Runtime(#[from] RuntimeError),
+    /// An output is a file that is read, or in the folder that is.
+    #[error("{path} is read and written: let the output go elsewhere", path = .0.display())]
+    ReadsItsOutput(PathBuf),
+    /// A split's state cannot be kept.
+    #[error("{0}")]
+    State(#[from] StateError),
+    /// Coordination with itself has failed.
+    #[error("{0}")]
+    Driver(#[from] DriverError),
     /// It reads or uses what this version does not run on one machine.
     #[error("{path}: {what}")]
     Unsupported {
@@ -82,6 +89,9 @@ pub enum LocalError {
         /// What to do instead.
         what: &'static str,
     },
+    /// The deadline has passed, and the loop does not come back: something that it writes to blocks.
+    #[error("the run did not end by its deadline: whoever reads its output takes nothing")]
+    Hung,
     /// The loop is gone without an answer.
     #[error("the evaluation thread has ended without an answer")]
     LoopGone,
@@ -95,7 +105,11 @@ impl Meaning for LocalError {
             Self::Source(error) => error.code(),
             Self::Output(error) => error.code(),
             Self::Runtime(error) => error.code(),
+            Self::ReadsItsOutput(_) => Code::INVALID_SPEC,
+            Self::State(error) => error.code(),
+            Self::Driver(error) => error.code(),
             Self::Unsupported { .. } => Code::UNSUPPORTED,
+            Self::Hung => Code::DRAIN_INCOMPLETE,
             Self::LoopGone => Code::INTERNAL,
         }
     }
@@ -105,6 +119,8 @@ impl Meaning for LocalError {
             Self::Source(error) => error.retry(),
             Self::Output(error) => error.retry(),
             Self::Runtime(error) => error.retry(),
+            Self::Driver(error) => error.retry(),
+            Self::Hung => Retry::Backoff,
             _ => Retry::Never,
         }
     }
@@ -116,14 +132,20 @@ impl Local {
     ///
     /// # Errors
     /// Something of it cannot run here; nothing has been opened.
-    pub fn new(env: &Env, spec: &StreamPipelineSpec, loaded: Loaded, folder: &Path, input: Option<&Path>) -> Result<Self, LocalError> {
+    pub async fn new(
+        env: &Env,
+        spec: &StreamPipelineSpec,
+        loaded: Loaded,
+        folder: &Path,
+        input: Option<&Path>,
+    ) -> Result<Self, LocalError> {
         let revision = Program::of(spec, None)?;
         let digest = Revision::of(&revision)?.digest();
-        let splits = splits(spec, &loaded, folder, input)?;
+        let (source, planner) = source(env, spec, &loaded, folder, input).await?;
         let program = Arc::new(assemble(loaded, &revision, RootRef { epoch: RootEpoch::new(1), digest })?);
         let drain = spec.worker.as_ref().and_then(|worker| worker.drain_timeout.as_ref());
         let drain = drain.and_then(|drain| u64::try_from(drain.micros()).ok()).map_or(DRAIN, Duration::from_micros);
-        Ok(Self { env: env.clone(), program, revision, splits, drain, totals: Arc::default() })
+        Ok(Self { env: env.clone(), program, revision, source, planner, drain, totals: Arc::default() })
     }
 
     /// What is counted while it runs.
@@ -135,7 +157,7 @@ impl Local {
     /// Runs until its input ends, something fails, or `stop` says so: then what was read is evaluated and delivered first.
     pub async fn run(self, places: &Places, stop: watch::Receiver<bool>) -> LocalReport {
         let totals = self.totals();
-        let result = match open_session(&self.env, &self.revision, places) {
+        let result = match open_session(&self.env, &self.revision, places).await {
             Ok(session) => self.control(Box::new(session), stop).await,
             Err(error) => Err(error.into()),
         };
@@ -143,176 +165,101 @@ impl Local {
     }
 
     async fn control(self, session: Box<crate::runtime::Session>, mut stop: watch::Receiver<bool>) -> Result<(), LocalError> {
-        let (to_loop, mailbox) = mpsc::channel(LANES.saturating_add(1));
-        let (answers, mut from_loop) = mpsc::channel(1_024);
-        let settings = Settings { drain: self.drain, ..Settings::default() };
-        let wires = Wires { mailbox, answers, totals: self.totals() };
-        let owner = Loop::new(&self.env, Arc::clone(&self.program), session, settings, wires);
-        self.env.tasks().thread("owner loop", Box::pin(owner.run()));
-        let mut control = Control {
-            to_loop,
-            opener: Opener::new(&self.env, &self.splits, self.program.root, stop.clone()),
-            splits: self.splits,
-            open: 0,
-        };
-        control.open_more().await;
-        let mut stopping = *stop.borrow();
+        let Self { env, program, source, planner, drain, totals, revision, .. } = self;
+        let endless = !revision.streams.is_empty();
+        let (to, mailbox) = mpsc::channel(64);
+        let (answers, from) = mpsc::channel(1_024);
+        let settings = Settings { drain, ..Settings::default() };
+        let owner = Loop::new(&env, Arc::clone(&program), session, settings, Wires { mailbox, answers, totals });
+        env.tasks().thread("owner loop", Box::pin(owner.run()));
+        let who = (WorkerName::new("local"), "local");
+        let driver = Driver::start(env.clone(), Arc::new(Memory::new()), planner, who, coordination(endless));
+        let mut control = Control::new(driver, source, LoopWires { to, from }, program, None);
+        let mut ending = Stop::default();
         loop {
-            if control.open == 0 || stopping {
-                break;
-            }
             let stopped = async {
                 // An error is a sender that is gone: nobody will stop it, and the input decides.
-                if stop.wait_for(|stop| *stop).await.is_err() {
+                if ending.begun || stop.wait_for(|stop| *stop).await.is_err() {
                     std::future::pending::<()>().await;
                 }
             };
-            match first_of(from_loop.recv(), stopped).await {
-                None => stopping = true,
-                Some(Some(FromLoop::End(lane))) => control.ended(lane).await,
-                Some(Some(FromLoop::Watermark(..) | FromLoop::Captured(_) | FromLoop::Applied(_))) => {}
-                Some(Some(FromLoop::Ended(ending))) => return outcome(*ending),
-                Some(None) => return Err(LocalError::LoopGone),
+            let notice = first_of(first_of(poll_fn(|cx| control.poll(cx)), stopped), ending.overdue(&env)).await;
+            match notice {
+                Some(Some(Notice::Joined(term))) => control.ready(term),
+                None if ending.finishing => return Err(LocalError::Hung),
+                Some(Some(Notice::AllComplete)) | None => ending.finish(&mut control, &env, drain),
+                Some(Some(Notice::Fatal(error))) => return Err(error.into()),
+                Some(Some(Notice::Stuck(_, error))) => return Err(error.into()),
+                Some(Some(Notice::Ended(Some(over)))) => return over.result.map_err(LocalError::from),
+                Some(Some(Notice::Ended(None))) => return Err(LocalError::LoopGone),
+                Some(Some(Notice::Changed)) if ending.begun && control.held() == 0 => ending.finish(&mut control, &env, drain),
+                // One root, and a store that never fails: there is nothing to be told.
+                Some(Some(_)) => {}
+                Some(None) => {
+                    ending.begin(&env, drain);
+                    control.leave();
+                    if control.held() == 0 {
+                        ending.finish(&mut control, &env, drain);
+                    }
+                }
             }
         }
-        let by = Deadline::after(self.env.clock().monotonic(), self.drain);
-        // A loop that is gone has said why, or will be found gone below.
-        drop(control.to_loop.send(ToLoop::Finish(by)).await);
-        while let Some(answer) = from_loop.recv().await {
-            if let FromLoop::Ended(ending) = answer {
-                return outcome(*ending);
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local").field("root", &self.program.root).finish_non_exhaustive()
+    }
+}
+
+/// How far an ending has come.
+#[derive(Default)]
+struct Stop {
+    /// Splits drain, by this deadline.
+    by: Option<Deadline>,
+    begun: bool,
+    /// The loop has been told to finish.
+    finishing: bool,
+}
+
+impl Stop {
+    fn begin(&mut self, env: &Env, drain: Duration) {
+        self.begun = true;
+        self.by.get_or_insert(Deadline::after(env.clock().monotonic(), drain));
+    }
+
+    /// Completes when the splits have had their time to drain.
+    async fn overdue(&self, env: &Env) {
+        match self.by {
+            // A loop that is told to finish has until the deadline, and a moment to say so.
+            Some(by) => {
+                let more = if self.finishing { GRACE } else { Duration::ZERO };
+                env.clock().sleep(by.left(env.clock().monotonic()).saturating_add(more)).await;
             }
-        }
-        Err(LocalError::LoopGone)
-    }
-}
-
-fn outcome(ending: Ending) -> Result<(), LocalError> {
-    ending.result.map_err(LocalError::from)
-}
-
-/// Opens splits and hands them to the loop, some at a time.
-struct Control {
-    to_loop: mpsc::Sender<ToLoop>,
-    opener: Opener,
-    splits: VecDeque<Split>,
-    /// How many lanes have not ended.
-    open: usize,
-}
-
-impl Control {
-    async fn open_more(&mut self) {
-        while self.open < LANES
-            && let Some(split) = self.splits.pop_front()
-        {
-            self.open = self.open.saturating_add(1);
-            let gain = self.opener.open(split);
-            let added = Added { gain, keys: Vec::new(), inherited: false };
-            // A loop that is gone is found by its answer.
-            drop(self.to_loop.send(ToLoop::Add(Box::new(added))).await);
+            None => std::future::pending().await,
         }
     }
 
-    async fn ended(&mut self, lane: LaneId) {
-        self.open = self.open.saturating_sub(1);
-        // Nobody waits for it: its rows are submitted, and its keys are of no use any more.
-        let (barrier, _over) = Barrier::new(Waker::noop().clone());
-        drop(self.to_loop.send(ToLoop::Drop(vec![lane], barrier)).await);
-        self.open_more().await;
+    fn finish(&mut self, control: &mut Control, env: &Env, drain: Duration) {
+        self.begin(env, drain);
+        if !std::mem::replace(&mut self.finishing, true) {
+            control.finish(self.by.unwrap_or(Deadline::after(env.clock().monotonic(), drain)));
+        }
     }
 }
 
-struct Opener {
-    env: Env,
-    limits: QueueLimits,
-    stop: watch::Receiver<bool>,
-    lane: LaneId,
-    root: RootRef,
-}
-
-impl Opener {
-    fn new(env: &Env, splits: &VecDeque<Split>, root: RootRef, stop: watch::Receiver<bool>) -> Self {
-        let lanes = splits.len().clamp(1, LANES);
-        let limits = QueueLimits { bytes: QUEUED.checked_div(lanes).unwrap_or(QUEUED), ..QueueLimits::default() };
-        Self { env: env.clone(), limits, stop, lane: LaneId::default(), root }
-    }
-
-    fn open(&mut self, split: Split) -> Gain {
-        self.lane = self.lane.next();
-        let places = source::Places::new("".into(), Waker::noop().clone());
-        let fetching = Fetching { limits: self.limits, stop: self.stop.clone(), places };
-        let (split, lane): (SplitId, Box<dyn Lane>) = match split {
-            Split::File(split) => (split.id.clone(), Box::new(file::open(&self.env, &split, file::FilePlace::default(), fetching))),
-            Split::Generator(recipe) => (SplitId::new("generator"), Box::new(generator::open(&self.env, recipe, 0, fetching))),
-        };
-        Gain { lane, id: self.lane, split, epoch: SplitEpoch::new(1), state: Vec::new(), root: self.root }
-    }
-}
-
-fn splits(spec: &StreamPipelineSpec, loaded: &Loaded, folder: &Path, input: Option<&Path>) -> Result<VecDeque<Split>, LocalError> {
-    let files = |path: PathBuf| Ok(file::splits(&path)?.into_iter().map(Split::File).collect());
-    if let Some(input) = input {
-        return files(input.to_owned());
-    }
-    if let Some(source) = &spec.source.file {
-        let path = Path::new(&source.path);
-        return files(if source.path == file::STANDARD_INPUT { path.to_owned() } else { folder.join(path) });
-    }
-    if let Some(source) = &spec.source.generator {
-        let recipe = Recipe {
-            seed: source.seed.unwrap_or_default(),
-            rate: source.rate_per_second.and_then(|rate| rate.try_into().ok()).unwrap_or(10),
-            records: source.records.and_then(|records| records.try_into().ok()),
-            fields: fields(spec, loaded),
-            key: spec.key_by.as_ref().and_then(|key| key.field.as_deref()).map(tokens),
-        };
-        return Ok(VecDeque::from([Split::Generator(recipe)]));
-    }
-    let what = "this version reads Kinesis on no machine yet: give records with --input FILE, or use file or generator";
-    Err(LocalError::Unsupported { path: "spec.source.kinesis", what })
-}
-
-/// The fields that the inputs bind to, shorter pointers first.
-fn fields(spec: &StreamPipelineSpec, loaded: &Loaded) -> Vec<(Vec<String>, Kind)> {
-    let bound = spec.root.inputs.as_ref();
-    let inputs = loaded.plan.streams().iter().take(loaded.plan.inputs());
-    let mut fields: Vec<_> = inputs
-        .filter_map(|input| {
-            let binding = bound.and_then(|bound| bound.get(&*input.name));
-            let pointer = match binding.map(|at| at.split_once(':').map_or(at.as_str(), |(_, at)| at)) {
-                None => vec![input.name.to_string()],
-                Some(at) if at.starts_with('/') => tokens(at),
-                Some(_) => return None,
-            };
-            Some((pointer, kind(&input.ty)))
-        })
-        .collect();
-    if let Some(time) = spec.root.time.as_deref().filter(|time| time.starts_with('/')) {
-        fields.push((tokens(time), Kind::Time));
-    }
-    fields.sort_by_key(|(pointer, _)| pointer.len());
-    fields.dedup_by(|one, other| one.0 == other.0);
-    fields
-}
-
-/// The tokens of a JSON pointer (RFC 6901).
-fn tokens(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
-}
-
-fn kind(ty: &Type) -> Kind {
-    match ty {
-        Type::Int => Kind::Int,
-        Type::Bool => Kind::Bool,
-        Type::Str => Kind::Str,
-        Type::Time => Kind::Time,
-        Type::Duration => Kind::Duration,
-        Type::Unit => Kind::Unit,
-        Type::List(of) => Kind::List(Box::new(kind(of))),
-        Type::Map(of) => Kind::Map(Box::new(kind(of))),
-        Type::Tuple(of) => Kind::Tuple(of.iter().map(kind).collect()),
-        Type::Struct(fields) => Kind::Struct(fields.fields.iter().map(|(name, ty)| (name.to_string(), kind(ty))).collect()),
-        // What has no kind of its own, Any above all, is a number.
-        _ => Kind::Float,
+/// One worker that nobody competes with: it is its own leader at once, and its life does not hang on a heartbeat.
+fn coordination(endless: bool) -> Config {
+    Config {
+        // Files are read some at a time: each takes a descriptor. Shards have no end to wait for.
+        budget: if endless { u64::MAX } else { FILES },
+        ttl: Duration::from_hours(24),
+        commit: Duration::from_secs(5),
+        round: Duration::from_millis(20),
+        resync: Duration::from_mins(10),
+        page_entries: 4_096,
+        page_bytes: usize::MAX,
+        ..Config::default()
     }
 }

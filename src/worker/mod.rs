@@ -4,9 +4,13 @@
 //! May not: decide what `coordination`, `runtime`, `codec` or `source` decide.
 
 mod assemble;
+mod control;
 mod local;
 mod open;
+mod sources;
+mod tenants;
 
 pub use assemble::{AssembleError, assemble};
+pub use control::{Control, LoopWires, Notice};
 pub use local::{Local, LocalError, LocalReport};
 pub use open::{Places, open_session};

@@ -12,8 +12,21 @@
 
 #[path = "../support/bed.rs"]
 mod bed;
+#[path = "../support/conformance.rs"]
+mod conformance;
+#[allow(dead_code, reason = "the tests on the fake need more of it")]
+#[path = "../support/kinesis_reading.rs"]
+mod kinesis_reading;
+#[path = "../support/kinesis_suite.rs"]
+mod kinesis_suite;
 #[path = "../support/table.rs"]
 mod table;
 
 mod api;
+mod chart;
+mod coordination;
+mod image;
+mod kinesis;
+mod operator;
+mod run;
 mod services;

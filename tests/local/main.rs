@@ -17,10 +17,18 @@ mod crds;
 mod digests;
 mod docs;
 mod examples;
+#[path = "../support/fake_kinesis.rs"]
+mod fake_kinesis;
 mod flow;
 mod fuzz;
 mod house;
+mod kinesis;
+#[path = "../support/kinesis_reading.rs"]
+mod kinesis_reading;
+#[path = "../support/kinesis_suite.rs"]
+mod kinesis_suite;
 mod manifests;
+mod packaging;
 mod plan;
 mod run;
 mod sessions;

@@ -54,6 +54,9 @@ impl Driver {
     }
 
     fn begin(&mut self, split: SplitId, aim: Aim, now: Duration) {
+        if self.is_being_lost(&split) {
+            return;
+        }
         let seat = self.seats.entry(split.clone()).or_insert_with(|| Seat::new(split, self.me.clone()));
         if !seat.claim.is_idle() || seat.tenancy.is_some() || seat.busy {
             return;
@@ -84,6 +87,11 @@ impl Driver {
         }
     }
 
+    /// Whether its loop has yet to be told that the last tenancy is over.
+    pub(super) fn is_being_lost(&self, split: &SplitId) -> bool {
+        self.out.losses.iter().any(|loss| loss.split == *split)
+    }
+
     fn ask_whether_all_is_complete(&mut self, now: Duration) {
         let is_final = self.hints.plan.as_ref().is_some_and(|plan| plan.is_final);
         if !is_final || !self.hints.splits.values().all(|record| record.state == SplitState::Completed) {
@@ -107,13 +115,14 @@ impl Driver {
 
     /// Applies what a claim has come to.
     pub(super) fn outcome(&mut self, split: &SplitId, outcome: Option<Outcome>, now: Duration) {
+        let Some(outcome) = outcome else { return };
         match outcome {
-            None | Some(Outcome::Ownerless | Outcome::Held | Outcome::Missing) => {}
-            Some(Outcome::Committed) => self.committed(split),
-            Some(Outcome::Fenced) => self.lose(split),
-            Some(Outcome::Sealed) => self.sealed(split),
-            Some(Outcome::Released) => self.next_tidy = self.next_tidy.min(now.saturating_add(Duration::from_secs(1))),
-            Some(Outcome::Off) => {
+            Outcome::Ownerless | Outcome::Held | Outcome::Missing => {}
+            Outcome::Committed => self.committed(split),
+            Outcome::Fenced => self.lose(split),
+            Outcome::Sealed => self.sealed(split),
+            Outcome::Released => self.next_tidy = self.next_tidy.min(now.saturating_add(Duration::from_secs(1))),
+            Outcome::Off => {
                 if let Some(seat) = self.seats.get_mut(split) {
                     seat.fail(now);
                 }

@@ -174,8 +174,9 @@ impl Driver {
 
     /// Says that this worker leaves: its splits are assigned elsewhere, and drained. Go on polling until none is held.
     pub fn leave(&mut self) {
-        self.standing.leaving = true;
-        self.inbox.nudge();
+        if !std::mem::replace(&mut self.standing.leaving, true) {
+            self.inbox.nudge();
+        }
     }
 
     /// The splits that are held, each with its lane once it is open.

@@ -30,10 +30,10 @@ struct Keyed {
 }
 
 impl Keys {
-    /// The keys that a tenancy begins with. Inherited ones stand in no layer of its own yet: they count as changed.
-    pub(super) fn restored(keys: Vec<RestoredKey>, inherited: bool) -> Self {
-        let changed = if inherited { keys.iter().map(|key| key.key.clone()).collect() } else { Vec::new() };
-        let keyed = |key: RestoredKey| (key.key, Keyed { monitor: key.monitor, last_arrival: key.last_arrival, changed: inherited });
+    /// The keys that a tenancy begins with. Fresh ones stand in no layer of its own yet: they count as changed.
+    pub(super) fn restored(keys: Vec<RestoredKey>, fresh: bool) -> Self {
+        let changed = if fresh { keys.iter().map(|key| key.key.clone()).collect() } else { Vec::new() };
+        let keyed = |key: RestoredKey| (key.key, Keyed { monitor: key.monitor, last_arrival: key.last_arrival, changed: fresh });
         Self { monitors: keys.into_iter().map(keyed).collect(), changed, arrival: None }
     }
 

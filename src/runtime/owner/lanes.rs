@@ -20,6 +20,8 @@ pub(super) struct Lanes {
 pub(super) struct Held {
     /// Gone once it has ended.
     lane: Option<Box<dyn Lane>>,
+    /// Whether it is read.
+    pub(super) flows: bool,
     pub(super) tenancy: Tenancy,
     pub(super) keys: Keys,
     pub(super) marks: Marks,
@@ -67,9 +69,9 @@ impl Marks {
 
 impl Lanes {
     pub(super) fn add(&mut self, added: Added) {
-        let Added { gain, keys, inherited } = added;
+        let Added { gain, keys, fresh, flows } = added;
         let tenancy = Tenancy { lane: gain.id, split: gain.split, epoch: gain.epoch };
-        self.held.push(Held { lane: Some(gain.lane), tenancy, keys: Keys::restored(keys, inherited), marks: Marks::default() });
+        self.held.push(Held { lane: Some(gain.lane), flows, tenancy, keys: Keys::restored(keys, fresh), marks: Marks::default() });
     }
 
     /// Lets go of lanes, and of what is left of their batch.
@@ -81,6 +83,13 @@ impl Lanes {
                 let lane = if current.lane > at { current.lane.saturating_sub(1) } else { current.lane };
                 Current { lane, ..current }
             });
+        }
+    }
+
+    /// Reads these lanes, or does not.
+    pub(super) fn flow(&mut self, lanes: &[LaneId], flows: bool) {
+        for held in self.held.iter_mut().filter(|held| lanes.contains(&held.tenancy.lane)) {
+            held.flows = flows;
         }
     }
 
@@ -115,7 +124,8 @@ impl Lanes {
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(usize, LaneItem)> {
         for step in 0..self.held.len() {
             let at = self.turn.wrapping_add(step).checked_rem(self.held.len()).unwrap_or(0);
-            let Some(lane) = self.held.get_mut(at).and_then(|held| held.lane.as_mut()) else { continue };
+            let held = self.held.get_mut(at).filter(|held| held.flows);
+            let Some(lane) = held.and_then(|held| held.lane.as_mut()) else { continue };
             if let Poll::Ready(item) = lane.poll_next(cx) {
                 self.turn = at.wrapping_add(1);
                 return Poll::Ready((at, item));

@@ -18,8 +18,11 @@ pub struct Added {
     pub gain: Gain,
     /// Its keys.
     pub keys: Vec<RestoredKey>,
-    /// Whether some of them come from its parents: then the first capture holds all.
-    pub inherited: bool,
+    /// Whether some of them stand in no layer of its own under this root: they come from its parents, or were brought over
+    /// from an older root. Then the first capture holds all.
+    pub fresh: bool,
+    /// Whether its records are read at once; else only when [`ToLoop::Flow`] says so, once a first capture is committed.
+    pub flows: bool,
 }
 
 /// A program to change over to, with its opened outputs.
@@ -48,10 +51,12 @@ pub enum ToLoop {
     /// Freezes what changed in these lanes, at the next boundary of each.
     Capture(Vec<(LaneId, CaptureId)>),
     /// Changes over: flushes under the old program, then brings every key over, captures every lane under the new root,
-    /// and reads nothing until it is told to resume.
+    /// and reads no lane until it is told to.
     Apply(Box<Prepared>),
-    /// The captures of the change-over are committed: reads on.
-    Resume,
+    /// Reads these lanes (on): what they begin with is committed.
+    Flow(Vec<LaneId>),
+    /// Reads no more of these lanes.
+    Hold(Vec<LaneId>),
     /// Evaluates what the lanes still hold until they end, submits, flushes and closes; all by the deadline. The fetchers
     /// have been stopped before.
     Finish(Deadline),
@@ -86,6 +91,8 @@ pub struct Ending {
 pub struct Settings {
     /// The most rows of one submission.
     pub rows: usize,
+    /// The bytes of rows at which one is submitted, however few they are.
+    pub bytes: usize,
     /// How long rows wait for others.
     pub linger: Duration,
     /// How long an ending may take that nobody gave a deadline.
@@ -94,7 +101,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { rows: 256, linger: Duration::from_millis(5), drain: Duration::from_secs(30) }
+        Self { rows: 256, bytes: 1 << 20, linger: Duration::from_millis(5), drain: Duration::from_secs(30) }
     }
 }
 

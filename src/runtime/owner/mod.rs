@@ -30,6 +30,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender};
 
+/// After how many records of a batch the loop looks at its deadline.
+const LOOK: u32 = 64;
+
 /// One owner loop, as one future ([`Loop::run`]).
 pub struct Loop {
     env: Env,
@@ -53,8 +56,6 @@ pub struct Loop {
     due: Vec<(LaneId, CaptureId)>,
     /// A change-over that waits for a boundary of all lanes, then for the flush.
     applying: Option<Box<Prepared>>,
-    /// After a change-over nothing is read until it is committed.
-    paused: bool,
     finish: Option<Deadline>,
     overdue: Option<Work>,
 }
@@ -95,7 +96,6 @@ impl Loop {
             admitted: Admission::default(),
             due: Vec::new(),
             applying: None,
-            paused: false,
             finish: None,
             overdue: None,
         }
@@ -139,7 +139,8 @@ impl Loop {
                 }
             }
             ToLoop::Apply(prepared) => self.applying = Some(prepared),
-            ToLoop::Resume => self.paused = false,
+            ToLoop::Flow(lanes) => self.lanes.flow(&lanes, true),
+            ToLoop::Hold(lanes) => self.lanes.flow(&lanes, false),
             ToLoop::Finish(by) => {
                 self.finish = Some(by);
                 self.overdue = Some(self.env.clock().sleep(by.left(self.env.clock().monotonic())));
@@ -150,6 +151,10 @@ impl Loop {
 
     /// The next thing to do: the mailbox first, then the writer, a change-over, time, and lanes in turn.
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Result<Step, RuntimeError>> {
+        // Before anything else: a loop that is busy would never come to wait for it (I26).
+        if self.is_overdue() {
+            return Poll::Ready(Ok(Step::Finished));
+        }
         if let Poll::Ready(Some(told)) = self.mailbox.poll_recv(cx) {
             return Poll::Ready(Ok(Step::Told(told)));
         }
@@ -177,9 +182,7 @@ impl Loop {
         if self.finish.is_some() && self.lanes.are_over() {
             return Ok(Some(Step::Finished));
         }
-        if !self.paused
-            && let Poll::Ready((lane, item)) = self.lanes.poll(cx)
-        {
+        if let Poll::Ready((lane, item)) = self.lanes.poll(cx) {
             return match item {
                 LaneItem::Batch(batch) => Ok(Some(Step::Records(lane, batch))),
                 LaneItem::End => Ok(Some(Step::LaneEnded(lane))),
@@ -199,14 +202,19 @@ impl Loop {
     /// Evaluates the batch at hand until it is through or the writer has no room.
     fn evaluate(&mut self) -> Result<(), RuntimeError> {
         let now = self.env.clock().monotonic();
+        let mut evaluated = 0_u32;
         while let Some((tenancy, keys, record)) = self.lanes.record() {
             self.evaluator.record(tenancy, keys, &record, &mut self.open)?;
             self.lanes.evaluated();
-            if self.open.len() >= self.settings.rows {
+            if self.open.len() >= self.settings.rows || self.open.bytes() >= self.settings.bytes {
                 self.submit()?;
                 if self.held.is_some() {
                     return Ok(());
                 }
+            }
+            evaluated = evaluated.wrapping_add(1);
+            if evaluated.is_multiple_of(LOOK) && self.is_overdue() {
+                return Ok(());
             }
         }
         self.lanes.through(self.next_admission());
@@ -259,15 +267,20 @@ impl Loop {
         self.due.clear();
         let mut captures = Vec::new();
         for held in self.lanes.all() {
+            held.flows = false;
             held.keys.transfer(&old.plan, &program.plan, reset);
             captures.push(capture(held, CaptureId::default(), self.admitted, (root, program.policies.ttl), &program));
         }
-        self.paused = true;
         for capture in captures {
             tell(&self.answers, FromLoop::Captured(capture)).await;
         }
         tell(&self.answers, FromLoop::Applied(root)).await;
         Ok(())
+    }
+
+    /// Whether the deadline of an ending has passed.
+    fn is_overdue(&self) -> bool {
+        self.finish.is_some_and(|by| by.left(self.env.clock().monotonic()).is_zero())
     }
 
     fn publish_counts(&mut self) {

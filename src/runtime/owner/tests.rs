@@ -149,7 +149,7 @@ impl Bench {
         let (answers, told) = mpsc::channel(1_024);
         let totals = Arc::<Totals>::default();
         let writer = Self::session(&world, &sink, &letters);
-        let settings = Settings { rows: 2, ..Settings::default() };
+        let settings = Settings { rows: 2, bytes: 1 << 20, ..Settings::default() };
         let wires = Wires { mailbox, answers, totals: Arc::clone(&totals) };
         let owner = Loop::new(&world.env(), program, Box::new(writer), settings, wires);
         world.env().tasks().thread("loop", Box::pin(owner.run()));
@@ -167,7 +167,7 @@ impl Bench {
     fn add(&mut self) {
         let (split, epoch) = (SplitId::new("s"), SplitEpoch::new(1));
         let gain = Gain { lane: Box::new(self.lane.clone()), id: LANE, split, epoch, state: Vec::new(), root: root(1) };
-        self.tell(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), inherited: false })));
+        self.tell(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), fresh: false, flows: true })));
     }
 
     fn tell(&self, what: ToLoop) {
@@ -335,7 +335,7 @@ fn a_change_over_flushes_carries_state_and_waits_to_be_told() {
     assert_eq!(bench.until(250), ["watermark 3", "captured 3 of epoch 2 with a b keys", "applied 2"]);
     assert_eq!(bench.until(1_000), [] as [&str; 0]);
     assert_eq!(bench.rows().matches("ten").count(), 0);
-    bench.tell(ToLoop::Resume);
+    bench.tell(ToLoop::Flow(vec![LANE]));
     assert_eq!(bench.until(1_200), ["watermark 4"]);
     assert!(bench.rows().ends_with(r#"{"n":3,"ten":30}"#), "{}", bench.rows());
 }
@@ -386,6 +386,32 @@ fn an_ending_with_input_left_fails() {
     assert_eq!(bench.until(10_000), ["ended: not all that was read could be evaluated by the deadline"]);
 }
 
+/// A busy loop never waits: it has to look at its deadline by itself.
+#[test]
+fn an_ending_keeps_its_deadline_while_records_are_queued() {
+    let mut bench = Bench::start(strict(), Some(1));
+    bench.until(1);
+    for turn in 0..200 {
+        bench.lane.records(turn * 100 + 1, &[("a", "{\"x\":1}"); 100]);
+    }
+    bench.finish(0);
+    assert_eq!(bench.until(10_000).last().map(String::as_str), Some("ended: not all that was read could be evaluated by the deadline"));
+    assert!(bench.totals.read().records < 20_000);
+}
+
+#[test]
+fn few_large_rows_are_submitted_as_soon_as_many_small_ones() {
+    let wide = program("in x: Str\nout y: Str = x", 1, UndecodablePolicy::Fail, TickPolicy::Stop);
+    let mut bench = Bench::start(wide, Some(1));
+    let large = format!("{{\"x\":\"{}\"}}", "x".repeat(600 << 10));
+    bench.lane.records(1, &[("a", large.as_str())]);
+    bench.until(1);
+    assert_eq!(bench.sink.rows.lock().len(), 0, "one of them still waits for others");
+    bench.lane.records(2, &[("a", large.as_str())]);
+    bench.until(3);
+    assert_eq!(bench.sink.rows.lock().len(), 2);
+}
+
 #[test]
 fn a_failing_output_ends_the_runtime_with_its_first_error() {
     struct Bad;
@@ -411,7 +437,7 @@ fn a_failing_output_ends_the_runtime_with_its_first_error() {
     lane.records(1, &[("a", "{\"x\":1}")]);
     let gain =
         Gain { lane: Box::new(lane), id: LANE, split: SplitId::new("s"), epoch: SplitEpoch::new(1), state: Vec::new(), root: root(1) };
-    to_loop.try_send(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), inherited: false }))).unwrap();
+    to_loop.try_send(ToLoop::Add(Box::new(Added { gain, keys: Vec::new(), fresh: false, flows: true }))).unwrap();
     world.run(Duration::from_mins(1));
     let Ok(FromLoop::Ended(ending)) = told.try_recv() else { panic!("no watermark may rise") };
     assert!(matches!(ending.result, Err(RuntimeError::Output(_))), "{ending:?}");

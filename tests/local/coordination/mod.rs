@@ -1,5 +1,6 @@
 //! Coordination as its users see it: the store held to its contract, and whole fleets in simulated time.
 
+mod broken;
 #[path = "../../support/conformance.rs"]
 mod conformance;
 mod fleet;

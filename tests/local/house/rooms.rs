@@ -23,6 +23,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "error", may: &[] },
     Room { name: "telemetry", may: &["env", "error"] },
     Room { name: "flow", may: &[] },
+    Room { name: "kinesis", may: &[] },
     Room { name: "api", may: &["flow"] },
     Room { name: "lang", may: &[] },
     Room { name: "dataflow", may: &["lang"] },
@@ -31,11 +32,11 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "state", may: &["flow", "dataflow"] },
     Room { name: "runtime", may: &["flow", "dataflow", "codec", "state"] },
     Room { name: "coordination", may: &["flow"] },
-    Room { name: "source", may: &["flow", "coordination", "codec"] },
-    Room { name: "sink", may: &["flow", "runtime", "codec"] },
+    Room { name: "source", may: &["flow", "coordination", "codec", "kinesis"] },
+    Room { name: "sink", may: &["flow", "runtime", "codec", "kinesis"] },
     Room {
         name: "worker",
-        may: &["flow", "api", "lang", "dataflow", "codec", "program", "state", "runtime", "coordination", "source", "sink"],
+        may: &["flow", "api", "lang", "dataflow", "codec", "program", "state", "runtime", "coordination", "kinesis", "source", "sink"],
     },
     Room { name: "operator", may: &["api", "lang", "dataflow", "program", "flow", "coordination"] },
     Room {
@@ -84,7 +85,7 @@ pub(super) const FOREIGN: &[Foreign] = &[
         crates: &["kube", "kube_client", "kube_core", "kube_derive", "kube_runtime"],
         places: Places::Only(&["api", "coordination::kubernetes", "worker", "operator", "cli"]),
     },
-    Foreign { crates: &["aws_*"], places: Places::Only(&["coordination::dynamodb", "source::kinesis", "sink::kinesis", "worker"]) },
+    Foreign { crates: &["aws_*"], places: Places::Only(&["coordination::dynamodb", "kinesis", "worker"]) },
     Foreign { crates: &["k8s_openapi"], places: Places::AnyBut(&["lang", "dataflow", "codec", "flow", "runtime"]) },
     Foreign { crates: &["tokio", "tokio_*"], places: Places::AnyBut(&["lang", "dataflow", "flow"]) },
 ];

@@ -39,6 +39,8 @@ pub(crate) enum Lie {
     StaleSplits,
     /// Epochs are not raised by a claim.
     KeepsEpochs,
+    /// Now and then a read shows a page's entries sealed that are not.
+    ShowsSealed,
     /// Records say completed as soon as they are released.
     CompletesReleases,
 }
@@ -222,7 +224,13 @@ impl Store for Faulty {
             self.reads().await?;
             let stale = self.world.lie == Lie::StaleSplits && key.kind() == Kind::Split;
             let old = self.world.old.lock().get(key).filter(|_| stale).cloned();
-            let known = old.unwrap_or_else(|| self.world.read(key));
+            let mut known = old.unwrap_or_else(|| self.world.read(key));
+            if self.world.lie == Lie::ShowsSealed
+                && self.chance(30)
+                && let Some(Known { record: Record::Page(page), .. }) = &mut known
+            {
+                page.entries.values_mut().for_each(|entry| entry.sealed = true);
+            }
             self.pass(20).await;
             Ok(known)
         })
