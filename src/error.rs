@@ -125,7 +125,7 @@ codes! {
     INVALID_YAML = 2, "InvalidYaml", User, "A manifest is no well-formed YAML in UTF-8, or too large.", "Mend what the message names, where it names it.";
     WRONG_KIND = 3, "WrongKind", User, "A manifest is not one `StreamPipeline` of `millrace.dev/v1alpha1`.", "Keep exactly one `StreamPipeline` in the file, with its `apiVersion` and `kind`.";
     INVALID_SPEC = 4, "InvalidSpec", User, "A `StreamPipeline` breaks a rule of its schema.", "Change each field as its message says.";
-    OUTPUT_FAILED = 5, "OutputFailed", External, "What the command prints could not be written.", "Check the disk, or the program that reads the output.";
+    OUTPUT_FAILED = 5, "OutputFailed", External, "What a command prints or writes could not be written.", "Check the path and the disk, or the program that reads the output.";
     INTERNAL = 6, "Internal", Internal, "Something that cannot happen did.", "Please report it, with what the message says.";
     ROOT_ELSEWHERE = 7, "RootElsewhere", User, "The manifest is valid, but its root stands in a `ConfigMap`, which only a cluster has.", "To run it on this machine, write the root into `spec.root.inline`.";
     ROOT_TOO_LONG = 8, "RootTooLong", User, "A root in a `ConfigMap` is over 400 KiB.", "Shorten it, or split the pipeline in two.";
@@ -163,6 +163,10 @@ codes! {
     ROW_UNFIT = 408, "RowUnfit", User, "A row can never be written to its Kinesis stream: it is too large, or its partition key too long.", "Let the output carry less, or raise the stream's largest record size.";
     STREAM_RECREATED = 409, "StreamRecreated", User, "The Kinesis stream was deleted and created again under its name.", "Set `onRecreate: StartOver` to read the new one from its beginning, or create another pipeline.";
     POSITION_INVALID = 410, "PositionInvalid", External, "Kinesis does not take a stored position for one of its own, though the stream is the same.", "Move the split with `kubectl millrace splits --seek`.";
+    CLUSTER_FAILED = 501, "ClusterFailed", External, "The API server refuses something, or does not answer.", "See what the message says; if rights are missing, grant them to the operator.";
+    OLD_DEFINITIONS = 502, "OldDefinitions", User, "The CustomResourceDefinitions that are installed lack fields that this version writes.", "Apply those of this version: `millrace crd | kubectl apply -f -`.";
+    NAME_TAKEN = 503, "NameTaken", User, "An object that a pipeline needs is there already, and is somebody else's.", "Delete or rename that object, or give the pipeline another name.";
+    REVISION_LOST = 504, "RevisionLost", User, "The stored revision of a program that was running is gone or changed.", "Apply a pipeline with a valid program, which becomes a revision of its own.";
 }
 
 /// What an error means. Every module's error type implements it.

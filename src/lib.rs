@@ -12,6 +12,8 @@ pub mod error;
 pub mod flow;
 pub mod kinesis;
 pub mod lang;
+#[cfg(feature = "operator")]
+pub mod operator;
 pub mod program;
 pub mod runtime;
 pub mod sink;

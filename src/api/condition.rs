@@ -98,7 +98,7 @@ conditions! {
     Accepted Always "The manifest is valid, and so is the root in it." ["InvalidSpec", "RootInvalid", "ConfigMapMissing", "DigestMismatch", "RetainedPositions"];
     WorkersAvailable Always "The worker pods that are wanted run." [
         "QuotaExceeded", "Unschedulable", "ImagePullFailed", "CrashLoop", "Forbidden", "SecretMissing", "RolloutFailed",
-        "ScaledToZero", "Stopped",
+        "ScaledToZero", "Stopped", "Starting", "NameTaken", "PredecessorGoing",
     ];
     SourceReachable Always "The source can be read." ["StreamNotFound", "AccessDenied", "Throttled", "Recreated"];
     RootAcknowledged Always "Every worker runs the program of this generation." [
@@ -109,7 +109,7 @@ conditions! {
         "InProgress", "Soaking", "Aborted", "RolledBack", "RollbackFailed", "Superseded", "DeadlineExceeded",
     ];
     Available Always "Data flows, on whatever program." ["NoReadyWorkers", "SourceLost", "Stopped"];
-    Ready Always "All of the above: its reason is that of the first that fails." ["Paused", "Stopped", "ScaledToZero"];
+    Ready Always "All of the above: its reason is that of the first that fails." ["Paused", "Stopped", "ScaledToZero", "RollingOut"];
     Reconciling WhenTrue "Something is on its way." [];
     Stalled WhenTrue "Nothing will change until somebody acts." ["PositionsLost"];
     Paused WhenTrue "Intake has stopped, as asked." [];

@@ -1,13 +1,15 @@
 //! The four custom resources: what users write and what the system writes.
 //!
 //! Owns: their fields, bounds, rules, classes, defaults and documentation; the revision and its digest; the same rules
-//! for manifests without a cluster.
+//! for manifests without a cluster; what operator and workers agree on: names, labels, settings, the text of a page.
 //! May not: talk to an API server. It builds without kube; only the trait by which kube finds a kind stands behind a feature.
 
+pub mod children;
 pub mod class;
 pub mod condition;
 pub mod crd;
 mod forms;
+pub mod ledger_page;
 pub mod manifest;
 pub mod pipeline;
 pub mod progress;
@@ -17,6 +19,7 @@ pub mod schema;
 pub mod stream_ledger;
 pub mod stream_split;
 pub mod stream_worker;
+pub mod worker_settings;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pipeline::{StreamPipelineSpec, StreamPipelineStatus};

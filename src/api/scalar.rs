@@ -86,6 +86,36 @@ fn micros(text: &str) -> Option<i64> {
     (!text.is_empty() && text.len() <= 16).then_some(sum)
 }
 
+impl Span {
+    fn of_millis(millis: u32) -> Self {
+        let mut span = Self { text: String::new(), micros: i64::from(millis).saturating_mul(1_000) };
+        span.text = span.canonical();
+        span
+    }
+}
+
+impl Duration {
+    /// So many seconds.
+    #[must_use]
+    pub fn seconds(seconds: u32) -> Self {
+        Self(Span::of_millis(seconds.saturating_mul(1_000)))
+    }
+
+    /// So many thousandths of a second.
+    #[must_use]
+    pub fn millis(millis: u32) -> Self {
+        Self(Span::of_millis(millis))
+    }
+}
+
+impl DurationOrZero {
+    /// None.
+    #[must_use]
+    pub fn zero() -> Self {
+        Self(Span::of_millis(0))
+    }
+}
+
 macro_rules! duration {
     ($name:ident, $above:literal, $message:literal) => {
         impl $name {
@@ -93,6 +123,13 @@ macro_rules! duration {
             #[must_use]
             pub const fn micros(&self) -> i64 {
                 self.0.micros
+            }
+
+            /// The same span, as code measures it.
+            #[must_use]
+            pub fn span(&self) -> std::time::Duration {
+                // The schema lets no negative one through.
+                std::time::Duration::from_micros(u64::try_from(self.0.micros).unwrap_or(0))
             }
 
             /// The same span, written in the one canonical way, for digests.

@@ -105,7 +105,7 @@ fn instruction_rules() -> Vec<Rule> {
 }
 
 /// What to do with a revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Stage {
     /// Plan and compile it; the old program runs on.
     Prepare,
@@ -190,6 +190,11 @@ pub struct StreamWorkerStatus {
     /// What it can read and run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub versions: Option<Versions>,
+
+    /// What keeps it from its work at present: a source or a destination that it cannot reach, each with what to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default, length(max = 8))]
+    pub faults: Vec<Fault>,
 
     /// Its answer to the instruction.
     #[serde(skip_serializing_if = "Option::is_none")]

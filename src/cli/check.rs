@@ -109,6 +109,8 @@ fn pipeline(file: &Path, bytes: &[u8]) -> Verdict {
                 verdict.note(Code::INVALID_SPEC, Some(problem.path), problem.message);
             }
         }
+        // A root under another name is the likeliest of what is no YAML.
+        Err(error @ ManifestError::Yaml(_)) => verdict.note(error.code(), None, format!("{error} (a root's file ends in .dsrv)")),
         Err(error) => verdict.note(error.code(), None, error.to_string()),
     }
     verdict

@@ -3,7 +3,7 @@
 //! Owns: which files are read and written.
 //! May not: know the layout; `lang` does.
 
-use super::{CliError, read};
+use super::{CliError, read, subject};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,9 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), CliError> {
     let mut other = 0;
     for file in &arguments.files {
+        if file.as_os_str() != "-" && !subject::is_root(file) {
+            return Err(CliError::OtherFile(file.clone(), "fmt lays out roots, and a root's file ends in .dsrv"));
+        }
         let bytes = read(file).map_err(|error| CliError::Unreadable(file.clone(), error))?;
         let text = String::from_utf8(bytes).map_err(|error| CliError::Unreadable(file.clone(), std::io::Error::other(error)))?;
         let formatted = crate::lang::format(&text).map_err(|errors| CliError::Root(file.clone(), Box::new(errors)))?;

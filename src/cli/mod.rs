@@ -7,6 +7,8 @@ mod check;
 mod completions;
 mod crd;
 mod fmt;
+#[cfg(feature = "operator")]
+mod operator;
 mod plan;
 mod run;
 mod subject;
@@ -45,6 +47,9 @@ enum Command {
     Plan(plan::Arguments),
     /// Shows what a root does with records: every stream's value, tick by tick.
     Trace(trace::Arguments),
+    /// Looks after the pipelines of a cluster: the controller.
+    #[cfg(feature = "operator")]
+    Operator(operator::Arguments),
     /// Prints the CustomResourceDefinitions.
     Crd(crd::Arguments),
     /// Prints the script by which a shell completes this command line.
@@ -76,6 +81,9 @@ enum CliError {
     /// A root does not check.
     #[error("{path} is no valid root", path = .0.display())]
     Root(PathBuf, Box<crate::lang::diagnostic::Diagnostics>),
+    /// A command is about another kind of file.
+    #[error("{path}: {what}", path = .0.display(), what = .1)]
+    OtherFile(PathBuf, &'static str),
     /// A root is no text.
     #[error("{path}: it is no text in UTF-8 ({error})", path = .0.display(), error = .1)]
     NoText(PathBuf, std::str::Utf8Error),
@@ -97,6 +105,14 @@ enum CliError {
     /// A pipeline does not run, or not to its end. With it, the text of its root.
     #[error("{}", run::told(.0, .1, .2))]
     Local(PathBuf, Box<str>, Box<crate::worker::LocalError>),
+    /// The operator ends.
+    #[cfg(feature = "operator")]
+    #[error("the operator ends: {0}")]
+    Operator(#[from] crate::operator::OperatorError),
+    /// The API server cannot be found.
+    #[cfg(feature = "operator")]
+    #[error("no API server: neither a pod's service account nor a kubeconfig can be used")]
+    NoCluster(#[source] Box<kube::config::InferConfigError>),
     /// Files did not pass; their findings have been printed.
     #[error("{0} of the files are not valid")]
     Checked(usize),
@@ -125,7 +141,12 @@ impl Meaning for CliError {
             Self::Revision(_, error) => error.code(),
             Self::Root(..) => Code::ROOT_INVALID,
             Self::Local(_, _, error) => error.code(),
+            #[cfg(feature = "operator")]
+            Self::Operator(error) => error.code(),
+            #[cfg(feature = "operator")]
+            Self::NoCluster(_) => Code::CLUSTER_FAILED,
             Self::Names(..) => Code::NAMES_DIFFER,
+            Self::OtherFile(..) => Code::BAD_ARGUMENT,
             Self::NoText(..) => Code::INVALID_YAML,
             Self::Both(both) => both.0.code(),
             Self::Binding(_, error) => error.code(),
@@ -140,8 +161,12 @@ impl Meaning for CliError {
     fn exit(&self) -> Exit {
         match self {
             // A wrong path is a wrong command line: a script can tell it from an invalid pipeline.
-            Self::Unreadable(..) => Exit::Usage,
+            Self::Unreadable(..) | Self::OtherFile(..) => Exit::Usage,
             Self::Local(_, _, error) => run::exit(error),
+            #[cfg(feature = "operator")]
+            Self::Operator(error) => error.exit(),
+            #[cfg(feature = "operator")]
+            Self::NoCluster(_) => Exit::Usage,
             Self::Output(_) | Self::Yaml(_) | Self::Unwritable(..) => Exit::Fault,
             Self::Both(both) if both.0.exit() == Exit::Usage => Exit::Usage,
             Self::Both(both) => both.1.exit(),
@@ -180,6 +205,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Fmt(arguments) => fmt::run(&arguments, &mut out),
         Command::Plan(arguments) => plan::run(&arguments, &mut out),
         Command::Trace(arguments) => trace::run(&arguments, &mut out),
+        #[cfg(feature = "operator")]
+        Command::Operator(arguments) => operator::run(arguments),
         Command::Crd(arguments) => crd::run(&arguments, &mut out),
         Command::Completions(arguments) => completions::run(&arguments, &mut out),
     };
@@ -223,6 +250,11 @@ fn explained(error: &CliError) -> String {
     }
     if let (Some(entry), false) = (error.code().entry(), text.is_empty()) {
         text.push_str(&format!("  to mend it: {}\n", entry.mend));
+    }
+    if let CliError::Local(_, _, error) = error
+        && let Some(way) = run::way_on(error)
+    {
+        text.push_str(&format!("  to go on without it: {way}\n"));
     }
     text
 }

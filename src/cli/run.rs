@@ -3,11 +3,11 @@
 //! Owns: reading the file, the signals that end a run, the progress line, what is said at the end.
 //! May not: evaluate or read records; `worker` does.
 
-use super::{CliError, read};
+use super::{CliError, read, subject};
 use crate::api::manifest;
 use crate::env::{self, Env, first_of};
 use crate::error::{Exit, Meaning};
-use crate::program;
+use crate::program::{self, ProgramError};
 use crate::runtime::{Counts, RuntimeError, Totals};
 use crate::worker::{Local, LocalError, LocalReport, Places};
 use std::future::pending;
@@ -30,21 +30,31 @@ pub(super) struct Arguments {
     quiet: bool,
 }
 
+const IS_ROOT: &str = "a root by itself: run takes a pipeline, which says what is read and where rows go; `millrace trace ROOT RECORDS` \
+    evaluates a root over records";
+
 /// How often the progress line changes.
 const PROGRESS: Duration = Duration::from_millis(500);
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let file = &arguments.file;
+    if subject::is_root(file) {
+        return Err(CliError::OtherFile(file.clone(), IS_ROOT));
+    }
     let bytes = read(file).map_err(|error| CliError::Unreadable(file.clone(), error))?;
     let pipeline = manifest::read(&bytes).map_err(|error| CliError::Manifest(file.clone(), error))?;
     let Some(text) = &pipeline.spec.root.inline else {
         let elsewhere = pipeline.spec.root.config_map_ref.map(|at| at.name).unwrap_or_default();
         return Err(CliError::Revision(file.clone(), crate::api::revision::RevisionError::TextMissing(elsewhere)));
     };
-    let loaded = program::load(&pipeline.spec, text).map_err(|error| CliError::program(file.clone(), error))?;
+    let loaded = program::load(&pipeline.spec, text).map_err(|error| match &error {
+        // Its places count the root's lines, not the file's.
+        ProgramError::Root(_) => CliError::program(subject::place_in(&file.display().to_string()).into(), error),
+        _ => CliError::program(file.clone(), error),
+    })?;
     let report = env::run(async |env| {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
-        let local = Local::new(&env, &pipeline.spec, loaded, &folder, arguments.input.as_deref());
+        let local = Local::new(&env, &pipeline.spec, loaded, &folder, arguments.input.as_deref()).await;
         let local = local.map_err(|error| CliError::Local(file.clone(), text.as_str().into(), Box::new(error)))?;
         Ok::<_, CliError>(watched(&env, local, folder, arguments.quiet).await)
     })?;
@@ -69,7 +79,7 @@ async fn watched(env: &Env, local: Local, folder: PathBuf, quiet: bool) -> Local
             }
             pending::<()>().await;
         };
-        first_of(progress, signals(&stopper)).await;
+        first_of(progress, signals(&stopper, shown)).await;
     };
     let report = first_of(local.run(&places, stop), beside).await;
     if shown {
@@ -80,34 +90,53 @@ async fn watched(env: &Env, local: Local, folder: PathBuf, quiet: bool) -> Local
 }
 
 /// The first signal ends the run cleanly, the second at once. It never completes.
-async fn signals(stopper: &watch::Sender<bool>) {
-    interrupted().await;
+async fn signals(stopper: &watch::Sender<bool>, shown: bool) {
+    let mut signals = Signals::listen();
+    signals.next().await;
     stopper.send_replace(true);
+    if shown {
+        erase();
+    }
     say("ending: what was read is evaluated and delivered first; once more to end at once\n");
-    interrupted().await;
+    signals.next().await;
     std::process::exit(130);
 }
 
-/// Completes at the next Ctrl-C or SIGTERM.
-async fn interrupted() {
-    #[cfg(unix)]
-    {
+/// Ctrl-C and SIGTERM, from one moment on: none is lost between two looks.
+#[cfg(unix)]
+struct Signals(Vec<tokio::signal::unix::Signal>);
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            let terminated = async {
-                terminate.recv().await;
-            };
-            first_of(interrupt(), terminated).await;
-            return;
-        }
+        // Where no handler can be had, the signal ends the process by itself.
+        Self([SignalKind::interrupt(), SignalKind::terminate()].into_iter().filter_map(|kind| signal(kind).ok()).collect())
     }
-    interrupt().await;
+
+    async fn next(&mut self) {
+        std::future::poll_fn(|cx| {
+            let came = self.0.iter_mut().any(|signal| matches!(signal.poll_recv(cx), std::task::Poll::Ready(Some(()))));
+            if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        })
+        .await;
+    }
 }
 
-async fn interrupt() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Where no handler can be had, the signal ends the process by itself.
-        pending::<()>().await;
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    const fn listen() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            // Where no handler can be had, the signal ends the process by itself.
+            pending::<()>().await;
+        }
     }
 }
 
@@ -124,8 +153,8 @@ async fn progress(env: &Env, totals: &Arc<Totals>) {
 }
 
 fn line(counts: &Counts, rate: u64) -> String {
-    let (records, keys, errors) = (grouped(counts.records), grouped(counts.keys), grouped(counts.errors()));
-    format!("{records} records, {} a second, {keys} keys, {errors} errors", grouped(rate))
+    let (records, keys, errors) = (many(counts.records, "record"), many(counts.keys, "key"), many(counts.errors(), "error"));
+    format!("{records}, {} a second, {keys}, {errors}", grouped(rate))
 }
 
 fn rate(records: u64, span: Duration) -> u64 {
@@ -145,23 +174,29 @@ fn say(text: &str) {
 
 /// What was counted, in words; what was not, is not mentioned.
 fn summary(counts: &Counts, out: &mut impl Write) -> std::io::Result<()> {
-    let (records, keys, rows) = (grouped(counts.records), grouped(counts.keys), grouped(counts.rows));
-    writeln!(out, "{records} records of {keys} keys made {rows} rows.")?;
+    let (records, keys, rows) = (many(counts.records, "record"), many(counts.keys, "key"), many(counts.rows, "row"));
+    writeln!(out, "{records} of {keys} made {rows}.")?;
     let further = [
-        (counts.skipped, "records did not decode and were skipped"),
-        (counts.undecodable, "records did not decode and went to the dead letters"),
-        (counts.too_far_ahead, "records, of those, had a time too far ahead of their arrival"),
-        (counts.failed_keys, "keys failed"),
-        (counts.failed_records, "records of failed keys went to the dead letters"),
-        (counts.duplicate_names, "names stood twice in an object; the last counted"),
-        (counts.not_finite, "floats were no finite numbers and left as null"),
-        (counts.window_ignored, "values were older than their window and ignored"),
-        (counts.window_evicted, "values left a full window early"),
+        (counts.skipped, "record", "did not decode: skipped"),
+        (counts.undecodable, "record", "did not decode: sent to the dead letters"),
+        (counts.too_far_ahead, "record", "of those, for a time too far ahead of the arrival"),
+        (counts.failed_keys, "key", "failed"),
+        (counts.failed_records, "record", "of failed keys sent to the dead letters"),
+        (counts.duplicate_names, "name", "stood twice in an object: the last counted"),
+        (counts.not_finite, "float", "infinite or NaN: written as null"),
+        (counts.window_ignored, "value", "older than the window: ignored"),
+        (counts.window_evicted, "value", "left a full window early"),
     ];
-    for (count, what) in further.into_iter().filter(|(count, _)| *count > 0) {
-        writeln!(out, "  {} {what}.", grouped(count))?;
+    for (count, what, became) in further.into_iter().filter(|(count, ..)| *count > 0) {
+        writeln!(out, "  {} {became}.", many(count, what))?;
     }
     Ok(())
+}
+
+/// So many of something.
+fn many(number: u64, what: &str) -> String {
+    let number_of = grouped(number);
+    if number == 1 { format!("{number_of} {what}") } else { format!("{number_of} {what}s") }
 }
 
 /// A number with its digits in groups of three.
@@ -186,6 +221,16 @@ pub(super) fn told(file: &Path, text: &str, error: &LocalError) -> String {
             format!("{file} spec.root.inline:{line}:{column}: {error}")
         }
         _ => format!("{file}: {error}"),
+    }
+}
+
+/// What lets a run go on, where a record ended it.
+pub(super) const fn way_on(error: &LocalError) -> Option<&'static str> {
+    match error {
+        LocalError::Runtime(RuntimeError::Record { .. }) => {
+            Some("set `source.format.onUndecodable` to `Skip`, or to `DeadLetter` with a place in `failure.deadLetter`.")
+        }
+        _ => None,
     }
 }
 
@@ -215,6 +260,6 @@ mod tests {
     fn the_summary_leaves_out_what_did_not_happen() {
         let mut text = Vec::new();
         summary(&Counts { records: 3, keys: 1, rows: 2, skipped: 1, ..Counts::default() }, &mut text).unwrap();
-        assert_eq!(String::from_utf8(text).unwrap(), "3 records of 1 keys made 2 rows.\n  1 records did not decode and were skipped.\n");
+        assert_eq!(String::from_utf8(text).unwrap(), "3 records of 1 key made 2 rows.\n  1 record did not decode: skipped.\n");
     }
 }

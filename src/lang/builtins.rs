@@ -204,6 +204,12 @@ pub(super) fn call_words() -> impl Iterator<Item = &'static str> {
     plain.chain(AGGREGATES.iter().map(|(name, _)| *name)).chain(FORMS.iter().copied())
 }
 
+/// The names of all aggregates, as a hint lists them.
+pub(super) fn aggregates() -> String {
+    let names: Vec<_> = AGGREGATES.iter().map(|(name, _)| *name).collect();
+    format!("`{}`", names.join(" "))
+}
+
 impl Builtin {
     /// The built-in of this name.
     pub(super) fn of(name: &str) -> Option<Self> {

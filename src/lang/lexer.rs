@@ -243,6 +243,7 @@ impl<'text> Lexer<'text> {
             '|' => "`or` is written `||`",
             '^' => "powers are written `**`",
             ';' => "nothing ends an equation: the next one begins with its name",
+            '?' => "a choice is written `if c then a else b`, a value in place of none `default(x, 0)`",
             '#' => "comments are `// …` and `(* … *)`",
             '≠' => "write `!=`",
             '≤' => "write `<=`",

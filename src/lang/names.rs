@@ -27,8 +27,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("Record", "Struct"),
     ("average", "mean"),
     ("avg", "mean"),
-    ("prev", "x[1]"),
-    ("concat", "++"),
     ("List.size", "List.len"),
     ("List.length", "List.len"),
     ("Str.length", "Str.len"),
@@ -36,14 +34,43 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("Map.set", "Map.insert"),
 ];
 
+/// Names of other languages for what is no name here, and what to write.
+const OTHERWISE: &[(&str, &str)] = &[
+    ("not", "write `!`"),
+    ("TRUE", "write `true`"),
+    ("True", "write `true`"),
+    ("FALSE", "write `false`"),
+    ("False", "write `false`"),
+    ("null", ABSENT),
+    ("nil", ABSENT),
+    ("none", ABSENT),
+    ("None", ABSENT),
+    ("prev", "`x[1]` is x one tick ago"),
+    ("previous", "`x[1]` is x one tick ago"),
+    ("lag", "`x[1]` is x one tick ago"),
+    ("concat", "texts are joined with `++`, lists with `List.concat`"),
+    ("coalesce", "write `default(x, …)`"),
+    ("len", "write `Str.len(s)` or `List.len(l)`"),
+    ("length", "write `Str.len(s)` or `List.len(l)`"),
+    ("now", "a tick knows the time of its record: declare an input of type Time, and bind it to that field or to @arrivalTime"),
+];
+
+const ABSENT: &str = "`is_present(x)` and `is_defined(x)` ask whether there is a value, and `default(x, …)` takes the place of none";
+
+/// How to write what another language has a name for.
+pub(super) fn otherwise(name: &str) -> Option<&'static str> {
+    OTHERWISE.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours)
+}
+
 /// The nearest of `known`, where it is near enough to be meant.
 pub(super) fn similar<'name>(name: &str, known: impl Iterator<Item = &'name str>) -> Option<&'name str> {
     if let Some((_, ours)) = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name) {
         return known.into_iter().find(|word| word == ours);
     }
     let bound = match name.chars().count() {
-        0..=2 => 1,
-        3..=5 => 2,
+        // In a name this short, two letters make another word.
+        0..=3 => 1,
+        4..=5 => 2,
         6..LONGEST => 3,
         _ => return None,
     };
@@ -99,6 +126,8 @@ mod tests {
         assert_eq!(similar("limti", known.into_iter()), Some("limit"));
         assert_eq!(similar("pressure", known.into_iter()), None);
         assert_eq!(similar("y", known.into_iter()), None);
+        assert_eq!(similar("len", ["log", "let"].into_iter()), Some("let"));
+        assert_eq!(similar("now", ["cos", "log"].into_iter()), None);
         assert_eq!(similar("String", ["Str", "Int"].into_iter()), Some("Str"));
         assert_eq!(distance("abcd", "acbd", 3), Some(1));
         assert_eq!(distance("kitten", "Sitting", 3), Some(3));

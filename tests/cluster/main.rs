@@ -12,6 +12,8 @@
 
 #[path = "../support/bed.rs"]
 mod bed;
+#[path = "../support/conformance.rs"]
+mod conformance;
 #[allow(dead_code, reason = "the tests on the fake need more of it")]
 #[path = "../support/kinesis_reading.rs"]
 mod kinesis_reading;
@@ -21,5 +23,10 @@ mod kinesis_suite;
 mod table;
 
 mod api;
+mod chart;
+mod coordination;
+mod image;
 mod kinesis;
+mod operator;
+mod run;
 mod services;

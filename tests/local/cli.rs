@@ -74,6 +74,19 @@ fn a_pipeline_may_come_from_the_standard_input_and_from_no_endless_device() {
 }
 
 #[test]
+fn run_names_the_place_of_a_mistake_in_the_root_by_the_lines_of_the_root() {
+    let folder = turbines();
+    let manifest = std::fs::read_to_string(folder.path().join("pipeline.yaml")).unwrap();
+    let path = file(&folder, "wrong.yaml", &manifest.replace("in rpm: Int", "in rpm: Itn"));
+    for command in ["run", "check"] {
+        let output = millrace(&[command, &path]);
+        assert_eq!(output.status.code(), Some(3));
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(said.contains("wrong.yaml spec.root.inline:3:9"), "{command}: {said}");
+    }
+}
+
+#[test]
 fn a_root_in_a_config_map_needs_a_cluster_and_says_so() {
     let output = millrace(&["run", "tests/manifests/full/file.yaml"]);
     assert_eq!(output.status.code(), Some(3));
@@ -206,6 +219,24 @@ fn fmt_lays_a_root_out_in_place_once() {
     assert_eq!(millrace(&["fmt", &broken]).status.code(), Some(3));
     assert_eq!(std::fs::read_to_string(&broken).unwrap(), "out b = (");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside them");
+}
+
+#[test]
+fn a_command_that_is_given_another_kind_of_file_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = file(&folder, "r.dsrv", "in  a: Int\nout b = a\n");
+    let output = millrace(&["run", &root]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = text(&output.stderr);
+    assert!(error.contains("error[MR0015]") && error.contains("a root by itself") && error.contains("millrace trace"), "{error}");
+    let other = file(&folder, "r.txt", "in  a: Int\nout b = a\n");
+    let output = millrace(&["fmt", &other]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("r.txt: fmt lays out roots, and a root's file ends in .dsrv"), "{}", text(&output.stderr));
+    assert!(std::fs::read_to_string(&other).unwrap().starts_with("in  a"), "it is as it was");
+    let output = millrace(&["check", &other]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stdout).contains("(a root's file ends in .dsrv)"), "{}", text(&output.stdout));
 }
 
 #[test]

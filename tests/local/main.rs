@@ -28,6 +28,7 @@ mod kinesis_reading;
 #[path = "../support/kinesis_suite.rs"]
 mod kinesis_suite;
 mod manifests;
+mod packaging;
 mod plan;
 mod run;
 mod sessions;

@@ -112,6 +112,7 @@ fn a_record_that_does_not_decode_ends_the_trace_after_the_rows_before_it() {
     }
     let output = piped(&["trace", &root, "-"], "{\"total\":10,\"n\":2} {}\n");
     assert!(text(&output.stderr).contains("error[MR0201]: standard input:1: "), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("no record"), "what never came is not known: {}", text(&output.stderr));
 }
 
 #[test]
@@ -258,6 +259,9 @@ fn what_stands_in_no_row_is_noted() {
     }
     let none = piped(&["trace", &root, "-"], "\n \n");
     assert_eq!((text(&none.stdout).as_str(), text(&none.stderr).as_str()), ("line  x  y  n  q\n", "note: there are no records\n"));
+    // Of what was not read, nothing is known.
+    let cut = piped(&["trace", &root, "-"], "{\"x\":\n{\"x\":1,\"y\":1}\n");
+    assert!(!text(&cut.stderr).contains("note:"), "{}", text(&cut.stderr));
 }
 
 #[test]

@@ -164,9 +164,13 @@ impl Place {
         child.wait_with_output().unwrap()
     }
 
-    async fn client(&self) -> Client {
+    async fn config(&self) -> Config {
         let kubeconfig = Kubeconfig::read_from(self.get("KUBECONFIG")).unwrap();
-        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
+    }
+
+    async fn client(&self) -> Client {
+        let mut config = self.config().await;
         config.read_timeout = Some(Duration::from_secs(30));
         Client::try_from(config).unwrap()
     }
@@ -192,6 +196,11 @@ impl Bed {
     /// A client with all rights.
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// What a client with all rights is made from.
+    pub(crate) async fn config(&self) -> Config {
+        self.place.config().await
     }
 
     /// The test's own namespace.
@@ -221,6 +230,20 @@ impl Bed {
         self.place.kubectl(&all, input)
     }
 
+    /// Runs Helm in the test's own namespace; it must succeed. Answers what it prints.
+    pub(crate) fn helm(&self, arguments: &[&str]) -> String {
+        let output = self.try_helm(arguments);
+        assert!(output.status.success(), "helm {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same, whether it succeeds or not.
+    pub(crate) fn try_helm(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(helm());
+        command.args(["--namespace", &self.namespace]).args(arguments).env("KUBECONFIG", self.place.get("KUBECONFIG"));
+        command.output().unwrap()
+    }
+
     /// Sends a request of ours as it stands, so that nothing our types do can hide what is sent. The path begins behind
     /// the namespace: `streampipelines?dryRun=All`. Answers the object, or what the API server says against it.
     pub(crate) async fn send(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
@@ -231,6 +254,11 @@ impl Bed {
             Err(kube::Error::Api(status)) => Err(status.message.clone()),
             Err(error) => panic!("{method} {path}: {}", whole(&error)),
         }
+    }
+
+    /// Where the Kinesis stand-in answers.
+    pub(crate) fn kinesis_endpoint(&self) -> &str {
+        self.place.get("KINESIS_ENDPOINT")
     }
 
     /// A client of the Kinesis stand-in.
@@ -268,6 +296,15 @@ impl Bed {
         up(&self.place.state, &["--node", "--image", &archive.to_string_lossy()]);
     }
 
+    /// Gives the node the image of the program under test, laid out as the Dockerfile lays it out.
+    pub(crate) fn import_millrace(&self, name: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("image.tar");
+        let made = Command::new(script("millrace-image")).arg(&archive).args([name, env!("CARGO_BIN_EXE_millrace")]).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        up(&self.place.state, &["--node", "--image", &archive.to_string_lossy()]);
+    }
+
     /// Kills a component, such as apiserver, as a crash would.
     pub(crate) fn kill(&self, component: &str) {
         let pid = std::fs::read_to_string(self.place.state.join("pid").join(component)).unwrap();
@@ -282,18 +319,30 @@ impl Bed {
     }
 }
 
+/// Helm, which the first call makes. It needs no bed to render a chart.
+pub(crate) fn helm() -> PathBuf {
+    let output = Command::new(script("build")).arg("helm").stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "Helm cannot be built");
+    Path::new(String::from_utf8(output.stdout).unwrap().trim()).join("helm")
+}
+
 /// No stand-in checks a signature; the SDK wants to sign all the same.
 fn credentials() -> aws_sdk_kinesis::config::Credentials {
     aws_sdk_kinesis::config::Credentials::new("test", "test", None, None, "test")
 }
 
 /// Tries until it answers something, for up to half a minute; then says what it was waiting for.
-pub(crate) async fn eventually<T>(what: &str, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
+pub(crate) async fn eventually<T>(what: &str, attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
+    within(Duration::from_secs(30), what, attempt).await
+}
+
+/// The same, for so long.
+pub(crate) async fn within<T>(limit: Duration, what: &str, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
     let begun = Instant::now();
     loop {
         match attempt().await {
             Ok(found) => return found,
-            Err(why) if begun.elapsed() > Duration::from_secs(30) => panic!("waited in vain for {what}: {why}"),
+            Err(why) if begun.elapsed() > limit => panic!("waited in vain for {what}: {why}"),
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }

@@ -101,10 +101,22 @@ pub struct RootStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_known_good: Option<RevisionStatus>,
 
-    /// The last that failed.
+    /// The last attempts that failed, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(default, length(max = 5))]
     pub failed: Vec<RevisionStatus>,
+
+    /// The spec's program, if it has failed: it is not tried again while the spec names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<RevisionStatus>,
+
+    /// Whether this status was lost, and no cutover has been committed since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovering: Option<bool>,
+
+    /// Whether the recovery to the program that ran before has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery_failed: Option<bool>,
 }
 
 /// One program.

@@ -152,7 +152,7 @@ fn trace(
     let done = trace.all(records, out);
     // Rows that came before an error are printed before it.
     trace.printer.flush(out)?;
-    trace.close();
+    trace.close(done.is_ok());
     done?;
     match trace.failed {
         Some((count, line)) => Err(TraceError::Failed { file: arguments.file(), count, line }.into()),
@@ -264,12 +264,14 @@ impl Trace<'_> {
         self.failed.is_some() && self.subject.pipeline.is_none() && self.arguments.output == Output::Json
     }
 
-    /// Notes what stands in no row.
-    fn close(&mut self) {
+    /// Notes what stands in no row. What no record has is known only where all were read.
+    fn close(&mut self, all: bool) {
         let plan = &self.subject.loaded.plan;
         self.notes.windows(plan, &self.scratch.take_window_counts());
         self.notes.unkeyed(self.subject, &self.arguments.source);
-        self.notes.unseen(plan, self.arguments.source.key.as_deref());
+        if all && !self.is_over() {
+            self.notes.unseen(plan, self.arguments.source.key.as_deref());
+        }
         self.notes.counts(self.reader.duplicates(), self.printer.nulls());
     }
 }

@@ -5,7 +5,7 @@ use crate::lang::builtins;
 use crate::lang::checked::StreamId;
 use crate::lang::codes::Code;
 use crate::lang::diagnostic::{Diagnostic, Errors};
-use crate::lang::names::meant;
+use crate::lang::names::{meant, otherwise};
 use crate::lang::syntax::{ExprId, ExprKind, Name, Root, Span};
 use std::collections::{HashMap, HashSet};
 
@@ -140,6 +140,8 @@ impl Walk<'_> {
                 None
             } else if builtins::call_words().any(|word| word == name) {
                 Some(format!("`{name}` is a built-in: write `{name}(…)`"))
+            } else if let Some(hint) = otherwise(name) {
+                Some(hint.to_owned())
             } else {
                 let bound = self.bound.iter().filter(|(_, count)| **count > 0).map(|(name, _)| *name);
                 let mut known: Vec<&str> = builtins::call_words().collect();

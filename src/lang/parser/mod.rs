@@ -164,7 +164,7 @@ impl Parser<'_> {
         match kind {
             Kind::Bad => {}
             Kind::Over => {
-                let hint = hint.or_else(|| Some("an aggregate is written `sum(x over 5m)`".to_owned()));
+                let hint = hint.or_else(|| Some(format!("an aggregate is written `sum(x over 5m)`; there are {}", builtins::aggregates())));
                 self.error(Code::WINDOW_PLACE, span, "`over` stands only in an aggregate", hint);
             }
             Kind::RightParen | Kind::RightBracket | Kind::RightBrace if self.depth == 0 => {

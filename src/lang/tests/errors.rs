@@ -7,7 +7,7 @@ use crate::lang::codes::CODES;
 type Case = (&'static str, &'static str, (usize, usize), &'static str, &'static str);
 
 const CASES: &[Case] = &[
-    ("in x: Int\nout y = x ? 1", "MR1001", (2, 11), "`?`", ""),
+    ("in x: Int\nout y = x ? 1", "MR1001", (2, 11), "`?`", "if c then a else b"),
     ("in x: Int\nout y = x | 1", "MR1001", (2, 11), "`|`", "`||`"),
     ("out y = \"abc\nout z = 1", "MR1002", (1, 9), "not closed", "`\\n`"),
     ("out y = \"a\\qb\"", "MR1003", (1, 11), "", "\\u"),
@@ -33,6 +33,7 @@ const CASES: &[Case] = &[
     ("in if: Int", "MR1011", (1, 4), "`if`", "fields"),
     ("in Int: Int", "MR1011", (1, 4), "`Int`", ""),
     ("in x: Int\nout y = x over 5m", "MR1012", (2, 11), "only in an aggregate", "sum(x over 5m)"),
+    ("in x: Int\nout y = avg(x over 5m)", "MR1012", (2, 15), "only in an aggregate", "count sum mean min max"),
     ("in x: Int\nout y = sum(x)", "MR1012", (2, 9), "needs a window", "over 5m"),
     ("in x: Int\nout y = default(x)", "MR1013", (2, 9), "takes 2 arguments", ""),
     ("in x: Int\nout y = min(x)", "MR1013", (2, 9), "takes 2 arguments", "over 5m"),
@@ -48,6 +49,10 @@ const CASES: &[Case] = &[
     ("in temperature: Int\nout y = temprature", "MR1106", (2, 9), "`temprature`", "did you mean `temperature`"),
     ("in x: Int\nout y = abs + x", "MR1106", (2, 9), "`abs`", "`abs(…)`"),
     ("in x: Int\nout y = defalt(x, 1)", "MR1106", (2, 9), "`defalt`", "`default`"),
+    ("in x: Int\nout y = x == null", "MR1106", (2, 14), "`null`", "is_present(x)"),
+    ("in x: Int\nin hot: Bool\nout y = prev(x)", "MR1106", (3, 9), "`prev`", "x[1]"),
+    ("in s: Str\nout y = len(s)", "MR1106", (2, 9), "`len`", "Str.len(s)"),
+    ("in hot: Bool\nout y = TRUE", "MR1106", (2, 9), "`TRUE`", "`true`"),
     ("in x: String", "MR1107", (1, 7), "`String`", "did you mean `Str`"),
     ("in x: List", "MR1107", (1, 7), "`List` alone", "List<Int>"),
     ("in x: Int<Int>", "MR1107", (1, 7), "no parts", "`Int` alone"),

@@ -19,7 +19,7 @@ fn hold(options: Options) -> Report {
 
 #[test]
 fn a_fleet_where_nothing_goes_wrong_delivers_each_record_once() {
-    for seed in seeds(20) {
+    for seed in seeds(6) {
         let report = hold(Options::calm(seed));
         assert_eq!((report.duplicates, report.claims, report.errors.len()), (0, 4, 0), "seed {seed}: {report:?}");
         assert!(report.delivered > 200, "{report:?}");
@@ -56,7 +56,7 @@ fn i01_to_i18_hold_whatever_goes_wrong() {
 
 #[test]
 fn i16_lost_and_late_answers_alone_lose_nothing_and_move_nothing() {
-    for seed in seeds(40) {
+    for seed in seeds(4) {
         let rates = Rates { lost: 12, late: 8, refused: 8 };
         hold(Options { rates, reshards: 25, leaves: 8, ..Options::calm(seed) });
     }
@@ -64,7 +64,7 @@ fn i16_lost_and_late_answers_alone_lose_nothing_and_move_nothing() {
 
 #[test]
 fn drains_that_are_declined_or_come_too_late_are_forced() {
-    for seed in seeds(30) {
+    for seed in seeds(8) {
         hold(Options { declines: 2, delivery: 15_000, leaves: 20, reshards: 10, ..Options::calm(seed) });
     }
 }
@@ -83,7 +83,7 @@ fn entries_that_outgrow_their_page_move_to_another() {
 /// The control task stands still for longer than a heartbeat may: renewal goes on without it.
 #[test]
 fn i14_a_worker_whose_control_task_is_held_up_keeps_its_splits() {
-    for seed in seeds(10) {
+    for seed in seeds(4) {
         let mut script = Script::new(Options::calm(seed));
         for second in 0..150 {
             if second == 60 {
@@ -101,7 +101,7 @@ fn i14_a_worker_whose_control_task_is_held_up_keeps_its_splits() {
 /// A worker that is paused past its time wakes: it has lost its splits, stops them, and commits nothing.
 #[test]
 fn scenario_26_a_worker_that_wakes_after_its_time_is_fenced() {
-    for seed in seeds(20) {
+    for seed in seeds(6) {
         let mut script = Script::new(Options::calm(seed));
         for second in 0..180 {
             if second == 40 {
@@ -119,7 +119,7 @@ fn scenario_26_a_worker_that_wakes_after_its_time_is_fenced() {
 /// A third worker joins: each split moves at most once, without a repetition.
 #[test]
 fn scenario_27_a_worker_that_joins_gets_its_share_by_drains() {
-    for seed in seeds(10) {
+    for seed in seeds(4) {
         let mut script = Script::new(Options { workers: 2, shards: 6, ..Options::calm(seed) });
         for second in 0..180 {
             if second == 40 {
@@ -137,7 +137,7 @@ fn scenario_27_a_worker_that_joins_gets_its_share_by_drains() {
 /// The store is out of reach of everybody for two minutes.
 #[test]
 fn scenario_29_a_store_that_is_away_for_two_minutes_stops_work_and_not_for_good() {
-    for seed in seeds(20) {
+    for seed in seeds(6) {
         let mut script = Script::new(Options::calm(seed));
         for second in 0..200 {
             for worker in 0..script.fleet.options.workers {

@@ -6,7 +6,7 @@ use millrace::coordination::records::WorkerName;
 use millrace::coordination::store::{Memory, Store};
 use millrace::coordination::{Config, Driver, Event};
 use millrace::env::Env;
-use millrace::flow::{Digest, Gain, LaneId, LaneItem, Ordinal, RootEpoch, RootRef, StateHead, StoredCapture};
+use millrace::flow::{CaptureId, Digest, Gain, LaneId, LaneItem, Ordinal, RootEpoch, RootRef, StateHead, StoredCapture};
 use millrace::kinesis::Service;
 use millrace::source::QueueLimits;
 use millrace::source::kinesis::{KinesisPlanner, KinesisSource, StartRule};
@@ -78,7 +78,7 @@ impl Worker {
             Event::CaptureDue(lanes) => {
                 for (gain, last) in lanes.iter().filter_map(|lane| self.lanes.get(lane)) {
                     let head = StateHead::Inline(Arc::new([]));
-                    let (id, split, epoch) = (Default::default(), gain.split.clone(), gain.epoch);
+                    let (id, split, epoch) = (CaptureId::default(), gain.split.clone(), gain.epoch);
                     self.driver.stored(StoredCapture { id, split, epoch, at: *last, root: self.root, head, inheritance_over: true });
                 }
             }
@@ -124,7 +124,7 @@ fn scenario_20_a_stream_resharded_over_and_over_with_workers_killed_loses_nothin
             reshard(&fake, turn);
             if turn.is_multiple_of(4) {
                 killers.remove(0).store(true, Ordering::SeqCst);
-                killers.push(begin(&env, &store, &fake, &format!("w-{}", turn), &delivered).await);
+                killers.push(begin(&env, &store, &fake, &format!("w-{turn}"), &delivered).await);
             }
         }
         env.clock().sleep(5 * MINUTE).await;

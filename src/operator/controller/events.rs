@@ -1,0 +1,84 @@
+//! Events: what has just happened to a pipeline, for people.
+
+use crate::api::StreamPipeline;
+use crate::api::condition::{Condition, ConditionStatus};
+use crate::api::pipeline::StreamPipelineStatus;
+use crate::operator::cutover::Wrote;
+use kube::Resource;
+use kube::runtime::events::{Event, EventType, Recorder};
+
+/// The longest note, in bytes.
+const LONGEST: usize = 1_000;
+
+/// Says what a write of status has changed. Best effort: an Event that cannot be written is logged.
+pub(super) async fn publish(
+    recorder: &Recorder,
+    pipeline: &StreamPipeline,
+    (before, after): (&StreamPipelineStatus, &StreamPipelineStatus),
+    step: Option<Wrote>,
+) {
+    let mut events: Vec<_> = step.map(|step| of_step(step, after)).into_iter().collect();
+    events.extend(turned(before, after, "Accepted", "Validate"));
+    events.extend(turned(before, after, "SourceReachable", "Read"));
+    for event in events {
+        if let Err(error) = recorder.publish(&event, &pipeline.object_ref(&())).await {
+            tracing::warn!(%error, reason = event.reason, "an Event cannot be written");
+        }
+    }
+}
+
+fn condition<'a>(status: &'a StreamPipelineStatus, kind: &str) -> Option<&'a Condition> {
+    status.conditions.iter().find(|condition| condition.r#type == kind)
+}
+
+/// A condition that has become false, for another reason than before.
+fn turned(before: &StreamPipelineStatus, after: &StreamPipelineStatus, kind: &str, action: &str) -> Option<Event> {
+    let now = condition(after, kind).filter(|condition| condition.status == ConditionStatus::False)?;
+    let same = condition(before, kind).is_some_and(|before| before.status == now.status && before.message == now.message);
+    (!same).then(|| event(EventType::Warning, &now.reason, &now.message, action))
+}
+
+fn of_step(step: Wrote, after: &StreamPipelineStatus) -> Event {
+    let (kind, reason, text) = match step {
+        Wrote::Intent => (EventType::Normal, "CutoverBegun", "workers prepare the program"),
+        Wrote::Cancelled => (EventType::Normal, "CutoverCancelled", "the spec names the program no more"),
+        Wrote::Committed => (EventType::Normal, "CutoverCommitted", "workers go over to the program"),
+        Wrote::Aborted(_) => (EventType::Warning, "CutoverAborted", "the program that ran goes on"),
+        Wrote::Acknowledged => (EventType::Normal, "RootAcknowledged", "every worker runs the program"),
+        Wrote::Failed(_) => (EventType::Warning, "CutoverFailed", "the committed program does not run on every worker"),
+        Wrote::Soaked => (EventType::Normal, "CutoverDone", "the program has proven good"),
+    };
+    let root = after.root.as_ref();
+    let at = root.and_then(|root| root.target.as_ref().or(root.active.as_ref()));
+    let named = at.map(|at| format!(" ({}, epoch {})", at.digest.get(..15).unwrap_or_default(), at.epoch)).unwrap_or_default();
+    event(kind, reason, &format!("{text}{named}"), "CutOver")
+}
+
+fn event(type_: EventType, reason: &str, note: &str, action: &str) -> Event {
+    let note: String = note.char_indices().take_while(|(at, _)| *at < LONGEST).map(|(_, c)| c).collect();
+    Event { type_, reason: reason.to_owned(), note: Some(note), action: action.to_owned(), secondary: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turned;
+    use crate::api::pipeline::StreamPipelineStatus;
+    use serde_json::json;
+
+    fn status(status: &str, message: &str) -> StreamPipelineStatus {
+        let condition = json!({"type": "Accepted", "status": status, "reason": "RootInvalid", "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        serde_json::from_value(json!({"conditions": [condition]})).unwrap()
+    }
+
+    #[test]
+    fn scenario_41_a_condition_that_stays_false_makes_no_second_event() {
+        let event = |before: &StreamPipelineStatus, after: &StreamPipelineStatus| {
+            turned(before, after, "Accepted", "Validate").map(|event| event.reason)
+        };
+        let (good, bad, worse) = (status("True", "valid"), status("False", "1:1"), status("False", "2:2"));
+        assert_eq!(event(&good, &bad).as_deref(), Some("RootInvalid"));
+        assert_eq!(event(&StreamPipelineStatus::default(), &bad).as_deref(), Some("RootInvalid"));
+        assert_eq!(event(&bad, &bad), None);
+        assert!(event(&bad, &worse).is_some() && event(&bad, &good).is_none());
+    }
+}

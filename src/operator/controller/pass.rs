@@ -1,0 +1,247 @@
+//! One pass over one pipeline: read, judge, build and apply, take the cutover on, write status, tell the workers.
+
+use super::apply::{self, Applied};
+use super::drive::{Drive, View};
+use super::read::{self, Reader};
+use super::{Context, Memory, revisions, telling};
+use crate::api::pipeline::StreamPipelineSpec;
+use crate::api::revision::Revision;
+use crate::api::stream_worker::{Fault, Outcome};
+use crate::api::{StreamPipeline, StreamSplit, StreamWorker, children};
+use crate::error::Meaning;
+use crate::flow::{Digest, RootEpoch};
+use crate::operator::cutover::{Rest, State, Wish, remembered};
+use crate::operator::error::OperatorError;
+use crate::operator::status::{Fleet, Trouble, Workers, trouble, worker};
+use crate::operator::validate::{Refusal, Verdict, judge};
+use crate::operator::workload::{self, Ground, Pods};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, Preconditions};
+use std::time::Duration;
+
+/// While a cutover is under way, it is looked at this often beside what changes bring.
+const SOON: Duration = Duration::from_secs(1);
+/// While pods come and go.
+const PRESENTLY: Duration = Duration::from_secs(5);
+/// A change may be missed: then it is seen by this time.
+const AT_LAST: Duration = Duration::from_mins(5);
+
+/// When to look at a pipeline again, if nothing brings that about before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// It is gone, or going.
+    Never,
+    /// By then.
+    In(Duration),
+}
+
+/// Takes a pipeline as far as it goes now.
+pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory) -> Result<Next, OperatorError> {
+    let Some(pipeline) = reader.pipeline().await?.filter(|pipeline| pipeline.metadata.deletion_timestamp.is_none()) else {
+        return Ok(Next::Never);
+    };
+    memory.belongs_to(pipeline.metadata.uid.as_deref().unwrap_or_default());
+    let state = remembered(pipeline.status.as_ref());
+    let text = text(reader, &pipeline.spec, state.as_ref()).await?;
+    let mut verdict = judge(&pipeline.spec, text.as_deref());
+    if state.is_none()
+        && let Some(refusal) = retained(&pipeline, &reader.splits().await?, verdict.named())
+    {
+        verdict = Verdict::Invalid(refusal);
+        let view = view(context, &pipeline, verdict);
+        Drive::new(context, reader, memory, (pipeline, None, view)).write_refusal().await?;
+        return Ok(Next::In(AT_LAST));
+    }
+    let stored = reader.revisions().await?;
+    let mut view = view(context, &pipeline, verdict);
+    view.runs = view.verdict.is_valid() || state.is_some_and(|state| state.active.is_some() || state.target.is_some());
+    if view.runs {
+        let names = stored.iter().map(|stored| stored.name.clone()).collect();
+        workload(context, (reader, &pipeline, state.as_ref()), names, &mut view).await?;
+    }
+    observe(reader, (&pipeline, state.as_ref()), &mut view).await?;
+    let before = view.runs;
+    let mut drive = Drive::new(context, reader, memory, (pipeline, state, view));
+    let done = drive.run().await;
+    match &done {
+        Ok(()) => {}
+        Err(error @ (OperatorError::Taken(_) | OperatorError::RevisionLost(_))) => {
+            drive.view.obstacle = Some(Trouble { reason: error.reason(), message: told(error) });
+        }
+        Err(_) => return done.map(|()| Next::Never),
+    }
+    let state = drive.state.unwrap_or_default();
+    if drive.state.is_some() {
+        drive.write(state, None, None).await?;
+    }
+    done?;
+    let (rest, rolling) = (drive.rest, drive.view.fleet.is_rolling());
+    let busy = drive.view.fleet.ready() < drive.view.fleet.wanted || drive.view.obstacle.is_some();
+    // What is to run now has been decided just now.
+    let unbuilt = !before && (state.active.is_some() || state.target.is_some());
+    let pipeline = drive.pipeline;
+    finish(reader, &pipeline, &state, &stored).await?;
+    Ok(Next::In(match rest {
+        Rest::Workers => PRESENTLY,
+        _ if unbuilt || state.is_under_way() || matches!(rest, Rest::Soak | Rest::Rollout) => SOON,
+        _ if busy || rolling || rest != Rest::Edit => PRESENTLY,
+        _ => AT_LAST,
+    }))
+}
+
+/// What an error says, and what to do about it.
+fn told(error: &OperatorError) -> String {
+    let mend = error.code().entry().map(|entry| entry.mend).unwrap_or_default();
+    format!("{}: {}. {mend}", error.code(), error.whole())
+}
+
+/// Tells the workers, by what is stored now; then deletes what nothing names.
+async fn finish(reader: &Reader, pipeline: &StreamPipeline, state: &State, stored: &[read::Stored]) -> Result<(), OperatorError> {
+    let uid = pipeline.metadata.uid.as_deref().unwrap_or_default();
+    // Listed after the commit was written (I38).
+    let workers = reader.workers().await?;
+    telling::tell(reader, (uid, &pipeline.spec), state, &workers).await?;
+    revisions::collect(reader, state, (stored, &workers)).await
+}
+
+/// What is known before anything is read.
+fn view(context: &Context, pipeline: &StreamPipeline, verdict: Verdict) -> View {
+    let spec = &pipeline.spec;
+    let wanted = usize::try_from(spec.replicas).unwrap_or(0);
+    let retry = spec.cutover.as_ref().and_then(|cutover| cutover.retry_epoch).map(RootEpoch::new);
+    let image = spec.worker.as_ref().and_then(|worker| worker.image.clone()).unwrap_or_else(|| context.settings.worker_image.clone());
+    View {
+        wish: Wish { named: verdict.named(), valid: verdict.is_valid(), wanted: wanted > 0, retry, rolling: false },
+        verdict,
+        fleet: Fleet { wanted, ..Fleet::default() },
+        obstacle: None,
+        runs: false,
+        faults: Vec::new(),
+        workers: Workers { image, ..Workers::default() },
+        splits: None,
+    }
+}
+
+/// The text of a root that stands in a `ConfigMap`. What was once taken from there, under this digest, is in a revision.
+async fn text(reader: &Reader, spec: &StreamPipelineSpec, state: Option<&State>) -> Result<Option<String>, OperatorError> {
+    let Some(at) = &spec.root.config_map_ref else { return Ok(None) };
+    let known =
+        state.into_iter().flat_map(|state| [state.target.map(|target| target.at), state.active.map(|active| active.at), state.blocked]);
+    let known: Vec<_> = known.flatten().collect();
+    for at_root in known {
+        let found = reader.revision(at_root.digest).await?;
+        let program = found.as_ref().and_then(read::content).and_then(|text| Revision::read(text, at_root.digest).ok());
+        let text = program.map(|program| program.root.text);
+        if let Some(text) = text.filter(|text| Digest::of(text.as_bytes()).hex() == at.sha256.trim_start_matches("sha256:")) {
+            return Ok(Some(text));
+        }
+    }
+    reader.root_text(spec).await
+}
+
+/// Positions that were kept of a pipeline of this name, in streams that this one does not read.
+fn retained(pipeline: &StreamPipeline, splits: &[StreamSplit], named: Option<Digest>) -> Option<Refusal> {
+    let uid = pipeline.metadata.uid.as_deref().unwrap_or_default();
+    let foreign = read::foreign_streams(&pipeline.spec, uid, splits);
+    (!foreign.is_empty()).then(|| Refusal {
+        reason: "RetainedPositions",
+        message: format!(
+            "spec.source: positions are kept of an earlier pipeline of this name, in {}: read that stream, give this pipeline another name, or delete what was kept",
+            foreign.into_iter().collect::<Vec<_>>().join(", ")
+        ),
+        named,
+    })
+}
+
+/// Applies the workload, and replaces the next pod of a rollout.
+async fn workload(
+    context: &Context,
+    (reader, pipeline, state): (&Reader, &StreamPipeline, Option<&State>),
+    mut revisions: Vec<String>,
+    view: &mut View,
+) -> Result<(), OperatorError> {
+    // A worker may read a revision before it is told of it.
+    revisions.extend(view.wish.named.filter(|_| view.wish.valid).map(|digest| children::revision(&reader.name, digest)));
+    let ground = Ground {
+        name: &reader.name,
+        namespace: &reader.namespace,
+        uid: pipeline.metadata.uid.as_deref().unwrap_or_default(),
+        spec: &pipeline.spec,
+        revisions: &revisions,
+        image: &context.settings.worker_image,
+    };
+    let Applied { template, obstacle, invalid } = apply::apply(reader, ground).await?;
+    if let Some(message) = invalid {
+        view.verdict = Verdict::Invalid(Refusal { reason: "InvalidSpec", message, named: view.wish.named });
+        view.wish.valid = false;
+    }
+    view.obstacle = obstacle;
+    let pods = reader.pods().await?;
+    let leader = if pods.is_empty() { None } else { reader.leader().await? };
+    view.fleet.pods = pods.iter().map(|pod| worker(pod, template.as_deref(), leader.as_deref())).collect();
+    view.fleet.trouble = troubles(reader, &view.fleet, &pods).await?;
+    if template.is_some() {
+        roll(reader, pipeline, state, view).await?;
+    }
+    Ok(())
+}
+
+async fn troubles(reader: &Reader, fleet: &Fleet, pods: &[Pod]) -> Result<Option<Trouble>, OperatorError> {
+    if fleet.ready() >= fleet.wanted {
+        return Ok(None);
+    }
+    let refusals = if pods.len() < fleet.wanted { reader.refusals().await? } else { Vec::new() };
+    Ok(trouble(pods, &refusals))
+}
+
+/// One pod at a time: the next once the last is ready and every open split has an owner.
+async fn roll(reader: &Reader, pipeline: &StreamPipeline, state: Option<&State>, view: &mut View) -> Result<(), OperatorError> {
+    // A rollout that nobody is left to serve under holds no cutover back: both are taken.
+    view.wish.rolling = view.fleet.is_rolling() && view.fleet.ready() > 0;
+    let set = pipeline.spec.disruption.as_ref().and_then(|disruption| disruption.max_unavailable.as_ref());
+    let limit = workload::limit(set, view.fleet.wanted);
+    let switching = state.is_some_and(State::is_under_way);
+    let pods = Pods { there: &view.fleet.pods, wanted: view.fleet.wanted, limit, switching };
+    let Some(next) = workload::next(&pods) else { return Ok(()) };
+    if next.ready && read::is_orphaned(&reader.splits().await?) {
+        return Ok(());
+    }
+    let only = Preconditions { uid: Some(next.uid.clone()), resource_version: None };
+    let params = DeleteParams { preconditions: Some(only), ..DeleteParams::default() };
+    tracing::info!(namespace = reader.namespace, pipeline = reader.name, pod = next.name, "a rollout replaces a pod");
+    match reader.api::<Pod>().delete(&next.name, &params).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
+        Err(error) => Err(OperatorError::cluster(format!("the pod {} cannot be replaced", next.name))(error)),
+    }
+}
+
+/// What workers say of themselves, and how many splits there are.
+async fn observe(reader: &Reader, (pipeline, state): (&StreamPipeline, Option<&State>), view: &mut View) -> Result<(), OperatorError> {
+    let uid = pipeline.metadata.uid.as_deref().unwrap_or_default();
+    let workers = reader.workers().await?;
+    let active = state.and_then(|state| state.active);
+    for own in &workers {
+        let Some(status) = &own.status else { continue };
+        let name = own.metadata.name.clone().unwrap_or_default();
+        view.faults.extend(faults(own).into_iter().map(|fault| (name.clone(), fault)));
+        let acknowledged =
+            status.answer.as_ref().filter(|answer| answer.pipeline_uid == uid && matches!(answer.outcome, Outcome::Acknowledged { .. }));
+        let counts = acknowledged.zip(active).is_some_and(|(answer, active)| answer.root.epoch >= active.at.epoch);
+        view.workers.acknowledged = view.workers.acknowledged.saturating_add(usize::from(counts));
+    }
+    let versions = workers.iter().filter_map(|own| own.status.as_ref()?.versions.as_ref()).map(|versions| versions.binary.clone());
+    view.workers.version = versions.min();
+    view.splits = Some(read::counts(&reader.splits().await?));
+    Ok(())
+}
+
+/// What keeps a worker from its work, by what it says of itself and by what it answers for the time being.
+fn faults(worker: &StreamWorker) -> Vec<Fault> {
+    let Some(status) = &worker.status else { return Vec::new() };
+    let answered = status.answer.as_ref().and_then(|answer| match &answer.outcome {
+        Outcome::Rejected { fault } if fault.may_pass => Some(fault.clone()),
+        _ => None,
+    });
+    status.faults.iter().cloned().chain(answered).collect()
+}
