@@ -7,6 +7,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// On a heartbeat: a number that rises with every renewal, whatever becomes of its times.
+const COUNTER: &str = "millrace.dev/counter";
 /// Where a Lease does not say how long its holder may be silent.
 const TTL: i32 = 20;
 
@@ -43,7 +45,8 @@ impl Beats {
         // An empty holder has left.
         let holder = spec.holder_identity.clone().filter(|holder| !holder.is_empty())?;
         let renewed = spec.renew_time.as_ref().map(|time| time.0.to_string()).unwrap_or_default();
-        let counter = format!("{renewed} {}", spec.lease_transitions.unwrap_or_default());
+        let noted = lease.metadata.annotations.as_ref().and_then(|all| all.get(COUNTER)).map(String::as_str).unwrap_or_default();
+        let counter = format!("{renewed} {noted} {}", spec.lease_transitions.unwrap_or_default());
         let known = self.0.get(&name).filter(|known| known.holder == holder && known.counter == counter);
         let since = known.map_or(now, |known| known.since);
         Some((name, Beat { holder, counter, since }))

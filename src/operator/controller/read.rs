@@ -1,6 +1,6 @@
 //! Reading what a decision needs: by quorum, at the time when it is needed.
 
-use crate::api::children::{self, DIGEST_ANNOTATION, EPOCH_ANNOTATION, REVISION_KEY, SOAKED_ANNOTATION, part};
+use crate::api::children::{self, DIGEST_ANNOTATION, EPOCH_ANNOTATION, ID_ANNOTATION, REVISION_KEY, SOAKED_ANNOTATION, part};
 use crate::api::ledger_page::Page;
 use crate::api::pipeline::{SplitCounts, StreamPipelineSpec};
 use crate::api::progress::RootAt;
@@ -116,7 +116,9 @@ impl Reader {
     }
 
     pub(super) async fn splits(&self) -> Result<Vec<StreamSplit>, OperatorError> {
-        self.all(part::SPLIT).await
+        let all: Vec<StreamSplit> = self.all(part::SPLIT).await?;
+        let own = |split: &StreamSplit| split.metadata.name.as_deref() == Some(children::split(&self.name, id(&split.metadata)).as_str());
+        Ok(all.into_iter().filter(own).collect())
     }
 
     /// The worker that leads the assignment of splits: the holder of the leader's Lease begins with its pod's uid.
@@ -126,14 +128,16 @@ impl Reader {
         Ok(lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity))
     }
 
-    /// The pages of the ledger.
+    /// The pages of the ledger, by their ids.
     pub(super) async fn pages(&self) -> Result<BTreeMap<String, Page>, OperatorError> {
         let all: Vec<StreamLedger> = self.all(part::LEDGER).await?;
-        let pages = all.into_iter().filter_map(|ledger| Some((ledger.metadata.name?, ledger.record?)));
+        let name = |meta: &ObjectMeta| children::called(&self.name, part::LEDGER, id(meta));
+        let own = all.into_iter().filter(|ledger| ledger.metadata.name.as_deref() == Some(name(&ledger.metadata).as_str()));
+        let pages = own.filter_map(|ledger| Some((id(&ledger.metadata).to_owned(), ledger.record?)));
         pages
-            .map(|(name, record)| match Page::read(&record.page) {
-                Ok(page) => Ok((name, page)),
-                Err(error) => Err(OperatorError::Page(name.into(), error)),
+            .map(|(id, record)| match Page::read(&record.page) {
+                Ok(page) => Ok((id, page)),
+                Err(error) => Err(OperatorError::Page(id.into(), error)),
             })
             .collect()
     }
@@ -196,6 +200,12 @@ fn stored(meta: ObjectMeta) -> Option<Stored> {
     Some(Stored { name: meta.name.clone()?, meta, kept })
 }
 
+/// What an object is called in records. One whose name is not that of its id is somebody's copy, and no record.
+fn id(meta: &ObjectMeta) -> &str {
+    let noted = meta.annotations.as_ref().and_then(|all| all.get(ID_ANNOTATION)).or(meta.name.as_ref());
+    noted.map(String::as_str).unwrap_or_default()
+}
+
 /// What a revision's `ConfigMap` holds.
 pub(super) fn content(map: &ConfigMap) -> Option<&str> {
     map.data.as_ref()?.get(REVISION_KEY).map(String::as_str)
@@ -204,9 +214,8 @@ pub(super) fn content(map: &ConfigMap) -> Option<&str> {
 /// What a split carries: the entry of the page that its record names, at its epoch, else the record's base.
 pub(super) fn carries(split: &StreamSplit, pages: &BTreeMap<String, Page>) -> Option<RootEpoch> {
     let record = split.record.as_ref()?;
-    let name = split.metadata.name.clone().unwrap_or_default();
     let page = record.owner.as_ref().and_then(|owner| pages.get(&owner.page));
-    let entry = page.and_then(|page| page.entries.get(&(name, record.epoch))).map(|entry| &entry.progress);
+    let entry = page.and_then(|page| page.entries.get(&(id(&split.metadata).to_owned(), record.epoch))).map(|entry| &entry.progress);
     entry.or(record.base.as_ref())?.root.as_ref().map(|root| root.epoch)
 }
 
@@ -279,7 +288,7 @@ mod tests {
 
     fn split(record: &Value) -> StreamSplit {
         let spec = json!({"pipelineUid": "old", "stream": "arn:aws:kinesis:eu-west-1:123456789012:stream/telemetry@1700", "shard": "s-0"});
-        let meta = json!({"name": "split-a"});
+        let meta = json!({"name": "p-0123", "annotations": {"millrace.dev/id": "split-a"}});
         serde_json::from_value(
             json!({"apiVersion": "millrace.dev/v1alpha1", "kind": "StreamSplit", "metadata": meta, "spec": spec, "record": record}),
         )

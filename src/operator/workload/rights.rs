@@ -28,7 +28,7 @@ pub(super) fn role(ground: Ground<'_>) -> Value {
         rule(GROUP, &["streamworkers", "streamsplits", "streamledgers"], &all),
         rule(GROUP, &["streamworkers/status"], &["get", "update", "patch"]),
         rule("coordination.k8s.io", &["leases"], &all),
-        named("", &["configmaps"], &[children::plan(ground.name)], &["get", "update", "patch"]),
+        named("", &["configmaps"], &[children::plan(ground.name)], &["get", "list", "watch", "update", "patch"]),
         // A right to create cannot be bound to a name.
         rule("", &["configmaps"], &["create"]),
         rule("", &["pods"], &["get"]),

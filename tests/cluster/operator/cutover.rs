@@ -1,6 +1,6 @@
 //! An edit of the program, from the spec to the acknowledgement.
 
-use super::play::{Office, Player, active, apply, condition, manifest, message, pipeline, says, wait};
+use super::play::{Office, Player, active, apply, condition, manifest, message, pipeline, says, split_meta, split_name, wait};
 use crate::bed::{self, Bed};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
@@ -136,7 +136,7 @@ fn i43_a_split_that_lacks_the_epoch_holds_the_acknowledgement_back() {
         let base = |epoch: i64, digest: &str| json!({"root": {"epoch": epoch, "digest": digest}});
         let split = json!({
             "apiVersion": "millrace.dev/v1alpha1", "kind": "StreamSplit",
-            "metadata": {"name": "p-split", "labels": {"millrace.dev/pipeline": "p", "millrace.dev/part": "split"}},
+            "metadata": split_meta(),
             "spec": {"pipelineUid": "u", "stream": "arn:aws:kinesis:eu-west-1:123456789012:stream/telemetry@1", "shard": "s"},
             "record": {"schema": 1, "state": "Open", "epoch": 1, "base": base(epoch, &digest),
                 "owner": {"worker": worker.name, "incarnation": "pod-0/a", "page": "none"}},
@@ -150,7 +150,7 @@ fn i43_a_split_that_lacks_the_epoch_holds_the_acknowledgement_back() {
         assert_eq!(condition(&pipeline(bed, "p").await, "RootAcknowledged"), "False/AwaitingAck");
         let root = base(told["root"]["epoch"].as_i64().unwrap(), told["root"]["digest"].as_str().unwrap());
         let patch = Patch::Merge(json!({"record": {"base": root}}));
-        bed.api::<millrace::api::StreamSplit>().patch("p-split", &PatchParams::default(), &patch).await.unwrap();
+        bed.api::<millrace::api::StreamSplit>().patch(&split_name(), &PatchParams::default(), &patch).await.unwrap();
         says(bed, "p", "RootAcknowledged", "True/AllWorkers").await;
         office.close().await;
     });

@@ -1,6 +1,6 @@
 //! A pipeline at rest, deleted, and made again.
 
-use super::play::{Office, Player, active, apply, condition, manifest, pipeline, says, wait};
+use super::play::{Office, Player, active, apply, condition, manifest, pipeline, says, split_meta, split_name, wait};
 use crate::bed::{self, Bed};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::DeleteParams;
@@ -60,7 +60,7 @@ fn scenario_60_deleted_and_made_again_it_goes_on_at_a_higher_epoch() {
         let before = active(&says(bed, "p", "RootAcknowledged", "True/AllWorkers").await);
         let split = json!({
             "apiVersion": "millrace.dev/v1alpha1", "kind": "StreamSplit",
-            "metadata": {"name": "p-split", "labels": {"millrace.dev/pipeline": "p", "millrace.dev/part": "split"}},
+            "metadata": split_meta(),
             "spec": {"pipelineUid": "old", "stream": "arn:aws:kinesis:eu-west-1:123456789012:stream/telemetry@1", "shard": "s"},
             "record": {"schema": 1, "state": "Open", "epoch": 3, "base": {"root": {"epoch": before.0 + 6, "digest": before.1}}},
         });
@@ -93,7 +93,7 @@ fn scenario_60_a_retained_name_with_another_stream_is_refused() {
     bed::test(async |bed| {
         let split = json!({
             "apiVersion": "millrace.dev/v1alpha1", "kind": "StreamSplit",
-            "metadata": {"name": "p-split", "labels": {"millrace.dev/pipeline": "p", "millrace.dev/part": "split"}},
+            "metadata": split_meta(),
             "spec": {"pipelineUid": "old", "stream": "arn:aws:kinesis:eu-west-1:123456789012:stream/orders@1", "shard": "s"},
         });
         bed.send("POST", "streamsplits", &split).await.unwrap();
@@ -102,7 +102,7 @@ fn scenario_60_a_retained_name_with_another_stream_is_refused() {
         let refused = says(bed, "p", "Accepted", "False/RetainedPositions").await;
         assert!(condition(&refused, "Stalled").starts_with("True") && refused.status.unwrap().root.is_none());
         assert!(bed.api::<StatefulSet>().get_opt("p-worker").await.unwrap().is_none());
-        bed.api::<millrace::api::StreamSplit>().delete("p-split", &DeleteParams::default()).await.unwrap();
+        bed.api::<millrace::api::StreamSplit>().delete(&split_name(), &DeleteParams::default()).await.unwrap();
         bed.kubectl(&["annotate", "spl", "p", "look=again"], "");
         says(bed, "p", "Accepted", "True/Valid").await;
         office.close().await;

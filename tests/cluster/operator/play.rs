@@ -6,7 +6,7 @@
 use crate::bed::Bed;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Patch, PatchParams};
-use millrace::api::{StreamPipeline, StreamWorker};
+use millrace::api::{StreamPipeline, StreamWorker, children};
 use millrace::env;
 use millrace::operator::{self, Settings};
 use serde_json::{Value, json};
@@ -75,6 +75,20 @@ pub(super) async fn wait<T>(what: &str, mut ask: impl AsyncFnMut() -> Result<T, 
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+}
+
+/// The name of the object of the split "shard".
+pub(super) fn split_name() -> String {
+    children::split("p", "shard")
+}
+
+/// Its metadata.
+pub(super) fn split_meta() -> Value {
+    json!({
+        "name": split_name(),
+        "labels": {"millrace.dev/pipeline": "p", "millrace.dev/part": "split"},
+        "annotations": {"millrace.dev/id": "shard"},
+    })
 }
 
 pub(super) async fn pipeline(bed: &Bed, name: &str) -> StreamPipeline {
