@@ -101,14 +101,19 @@ fn run_reads_all_shards_through_a_split_and_a_merge_with_each_keys_state() {
         from.split(&shards[0]).await;
         put(&from, 80..160).await;
         arrived(160).await;
+        let children: Vec<Arc<str>> =
+            from.shards().await.into_iter().map(|(shard, _)| shard).filter(|shard| !shards.contains(shard)).collect();
+        from.merge(&children[0], &children[1]).await;
+        put(&from, 160..240).await;
+        arrived(240).await;
         let said = run.stop();
-        assert!(said.contains("160 records"), "{said}");
+        assert!(said.contains("240 records"), "{said}");
         let found = by_key(&rows(&to).await);
         assert_eq!(found.len(), 8);
         for (key, rows) in found {
-            // The counter went on through the split, and no record came twice or out of order.
+            // The counter went on through both, and no record came twice or out of order.
             let nths: Vec<i64> = rows.iter().map(|(_, nth)| *nth).collect();
-            assert_eq!(nths, (1..=20).collect::<Vec<_>>(), "{key}: {rows:?}");
+            assert_eq!(nths, (1..=30).collect::<Vec<_>>(), "{key}: {rows:?}");
             assert!(rows.is_sorted(), "{key}: {rows:?}");
         }
         from.delete().await;
