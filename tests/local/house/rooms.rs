@@ -51,6 +51,7 @@ pub(super) const ROOMS: &[Room] = &[
             "state",
             "runtime",
             "coordination",
+            "kinesis",
             "source",
             "sink",
             "worker",
