@@ -11,6 +11,8 @@ mod fmt;
 mod operator;
 mod plan;
 mod run;
+#[cfg(feature = "service")]
+mod signals;
 mod subject;
 mod trace;
 #[cfg(feature = "worker")]

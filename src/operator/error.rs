@@ -6,6 +6,7 @@
 use crate::api::ledger_page::PageError;
 use crate::api::revision::RevisionError;
 use crate::error::{Code, Meaning, Retry};
+use crate::telemetry::TelemetryError;
 use std::time::Duration;
 
 /// Why a pass over a pipeline, or the operator itself, fails.
@@ -43,8 +44,8 @@ pub enum OperatorError {
     #[error("the CustomResourceDefinition {0}")]
     OldDefinitions(Box<str>),
     /// A port cannot be opened.
-    #[error("the port of health cannot be opened")]
-    Port(#[source] std::io::Error),
+    #[error(transparent)]
+    Port(#[from] TelemetryError),
 }
 
 impl OperatorError {

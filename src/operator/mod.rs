@@ -12,7 +12,6 @@ mod controller;
 mod cutover;
 mod definitions;
 mod error;
-mod health;
 mod office;
 mod status;
 mod validate;
@@ -21,8 +20,8 @@ mod workload;
 pub use error::OperatorError;
 
 use crate::env::{Env, first_of};
+use crate::telemetry::{Health, serve};
 use controller::Context;
-use health::Health;
 use kube::Client;
 use std::future::Future;
 use std::sync::Arc;
@@ -58,8 +57,10 @@ pub async fn run(client: Client, env: &Env, settings: Settings, stop: impl Futur
     let place = office::Place { namespace: settings.leader_namespace.clone(), name: settings.leader_name.clone() };
     let beat = health.clone();
     let office = office::keep(client.clone(), env.clone(), place, (told, halted.clone()), move || beat.beat());
-    let serve = health::serve(health.clone(), settings.port);
+    let port = settings.port;
     let context = Arc::new(Context::new(client, env.clone(), settings, term));
+    let measured = Arc::clone(&context);
+    let serve = serve(health.clone(), port, move || measured.metrics());
     let work = futures::future::join(office, controller::run(context, health, halted));
     let work = async {
         work.await;
@@ -74,7 +75,8 @@ pub async fn run(client: Client, env: &Env, settings: Settings, stop: impl Futur
     let work = async { first_of(work, stopped).await.unwrap_or(Ok(())) };
     // The port ends only where it fails.
     match futures::future::select(Box::pin(work), Box::pin(serve)).await {
-        futures::future::Either::Left((done, _)) | futures::future::Either::Right((done, _)) => done,
+        futures::future::Either::Left((done, _)) => done,
+        futures::future::Either::Right((done, _)) => Ok(done?),
     }
 }
 

@@ -15,13 +15,13 @@ mod telling;
 use super::beats::Beats;
 use super::cutover::Patience;
 use super::error::OperatorError;
-use super::health::Health;
 use super::office::Term;
 use super::{Settings, workload};
 use crate::api::children::PIPELINE_LABEL;
 use crate::api::{StreamPipeline, StreamWorker};
 use crate::env::{Env, first_of};
 use crate::error::{Meaning, Retry};
+use crate::telemetry::{Family, Health, Kind};
 use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
@@ -41,6 +41,7 @@ use read::Reader;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -66,6 +67,8 @@ pub(super) struct Context {
     recorder: Recorder,
     term: watch::Receiver<Term>,
     memories: Mutex<HashMap<(String, String), Memory>>,
+    passes: AtomicU64,
+    failures: AtomicU64,
 }
 
 /// What this replica remembers of a pipeline between passes.
@@ -92,7 +95,34 @@ impl Context {
         let recorder =
             Recorder::new(client.clone(), Reporter { controller: workload::MANAGER.into(), instance: Some(settings.identity.clone()) });
         let installation = format!("{}/{}", settings.leader_namespace, settings.leader_name);
-        Self { client, env, settings, installation, recorder, term, memories: Mutex::default() }
+        Self {
+            client,
+            env,
+            settings,
+            installation,
+            recorder,
+            term,
+            memories: Mutex::default(),
+            passes: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    /// What this replica has done.
+    pub(super) fn metrics(&self) -> Vec<Family> {
+        let failing = self.memories.lock().values().filter(|memory| memory.failures > 0).count();
+        let (passes, failures) = (self.passes.load(Ordering::Relaxed), self.failures.load(Ordering::Relaxed));
+        vec![
+            Family::one(Kind::Gauge, "millrace_operator_leads", "Whether this replica leads.", u64::from(self.leads())),
+            Family::one(Kind::Counter, "millrace_operator_passes", "Looks at a pipeline.", passes),
+            Family::one(Kind::Counter, "millrace_operator_failures", "Looks at a pipeline that failed.", failures),
+            Family::one(
+                Kind::Gauge,
+                "millrace_operator_failing_pipelines",
+                "Pipelines whose last look failed.",
+                u64::try_from(failing).unwrap_or(u64::MAX),
+            ),
+        ]
     }
 
     fn now(&self) -> Duration {
@@ -151,7 +181,7 @@ async fn controller(context: Arc<Context>, health: Health, (namespace, stop): (O
         .graceful_shutdown_on(async move { drop(halt.wait_for(|stop| *stop).await) });
     let filled = async {
         if store.wait_until_ready().await.is_ok() {
-            health.ready();
+            health.set_ready(true);
         }
     };
     let passes = controller.run(reconcile, policy, context).for_each(|done| {
@@ -232,6 +262,8 @@ async fn reconcile(seen: Arc<Seen>, context: Arc<Context>) -> Result<Action, Ope
         Some(None) => Err(OperatorError::Late(LONGEST_PASS)),
         Some(Some(result)) => result,
     };
+    context.passes.fetch_add(1, Ordering::Relaxed);
+    context.failures.fetch_add(u64::from(result.is_err()), Ordering::Relaxed);
     memory.failures = if result.is_err() { memory.failures.saturating_add(1) } else { 0 };
     if !matches!(result, Ok(Next::Never)) {
         context.memories.lock().insert(key, memory);
