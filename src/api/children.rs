@@ -28,7 +28,12 @@ pub mod part {
     pub const SPLIT: &str = "split";
     /// A `StreamLedger`.
     pub const LEDGER: &str = "ledger";
+    /// A Lease by which a store's compare-and-swap is proved; it is gone again at once.
+    pub const SCRATCH: &str = "scratch";
 }
+
+/// On an object whose name is no more than a hash: what it is called in records (a split's id, say).
+pub const ID_ANNOTATION: &str = "millrace.dev/id";
 
 /// On a revision: its whole digest, of which its name has the beginning.
 pub const DIGEST_ANNOTATION: &str = "millrace.dev/digest";
@@ -109,6 +114,32 @@ pub fn leader(pipeline: &str) -> String {
     format!("{pipeline}-leader")
 }
 
+/// A split's `StreamSplit`. The split's id stands in its [`ID_ANNOTATION`].
+#[must_use]
+pub fn split(pipeline: &str, id: &str) -> String {
+    hashed(pipeline, part::SPLIT, id)
+}
+
+/// What is called by a text that its maker chose, a ledger page or a worker: the text, where it can be a name.
+#[must_use]
+pub fn called(pipeline: &str, part: &str, text: &str) -> String {
+    if is_name(text) { text.to_owned() } else { hashed(pipeline, part, text) }
+}
+
+/// A name for any text: pipeline and hash.
+#[must_use]
+pub fn hashed(pipeline: &str, part: &str, text: &str) -> String {
+    // Digits of 80 bits: a pipeline's ten thousands of splits do not meet by chance.
+    let short: String = Digest::of(format!("{part} {text}").as_bytes()).hex().chars().take(20).collect();
+    format!("{pipeline}-{short}")
+}
+
+/// Whether a text can be the name of an object, and the value of a label.
+fn is_name(text: &str) -> bool {
+    let plain = text.bytes().all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || one == b'-');
+    plain && (1..=63).contains(&text.len()) && !text.starts_with('-') && !text.ends_with('-')
+}
+
 /// The selector of all objects of a pipeline that are this part of it.
 #[must_use]
 pub fn selector(pipeline: &str, part: &str) -> String {
@@ -117,7 +148,7 @@ pub fn selector(pipeline: &str, part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{leader, ordinal, plan, revision, service, worker, workload};
+    use super::{called, leader, ordinal, part, plan, revision, service, split, worker, workload};
     use crate::api::crd::MAX_NAME;
     use crate::flow::Digest;
 
@@ -129,6 +160,19 @@ mod tests {
         assert!(names.iter().all(|name| name.len() <= 63), "{names:?}");
         // A StatefulSet's name and a hash make a label.
         assert!(workload(&pipeline).len() + "-0123456789".len() <= 63);
+    }
+
+    #[test]
+    fn any_text_gives_a_name_and_two_texts_give_two() {
+        let pipeline = "p".repeat(MAX_NAME);
+        let long = "w".repeat(64);
+        for text in ["shardId-000000000001", "a/b", "", "-a", "a-", &long] {
+            let name = called(&pipeline, part::LEDGER, text);
+            assert!(super::is_name(&name) && name != text, "{text}: {name}");
+        }
+        assert_eq!(called("p", part::LEDGER, "w-0-0a-0"), "w-0-0a-0");
+        assert_ne!(split("p", "a"), split("p", "b"));
+        assert_ne!(split("p", "/"), called("p", part::LEDGER, "/"));
     }
 
     #[test]

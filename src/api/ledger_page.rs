@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -72,21 +73,37 @@ impl Meaning for PageError {
     }
 }
 
+/// Packs JSON as a page is packed.
+///
+/// # Errors
+/// If it cannot be written as JSON.
+pub fn pack(json: &impl Serialize) -> Result<String, PageError> {
+    let mut packed = DeflateEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(&serde_json::to_vec(json)?)?;
+    Ok(STANDARD.encode(packed.finish()?))
+}
+
+/// Unpacks JSON that is packed as a page is.
+///
+/// # Errors
+/// If it is not, or is not what is asked for.
+pub fn unpack<T: DeserializeOwned>(text: &str) -> Result<T, PageError> {
+    let mut json = Vec::new();
+    let limit = MOST.saturating_add(1);
+    DeflateDecoder::new(STANDARD.decode(text)?.as_slice()).take(limit).read_to_end(&mut json)?;
+    if u64::try_from(json.len()).is_ok_and(|length| length > MOST) {
+        return Err(PageError::TooLong);
+    }
+    Ok(serde_json::from_slice(&json)?)
+}
+
 impl Page {
     /// Reads a page.
     ///
     /// # Errors
     /// If it is none.
     pub fn read(text: &str) -> Result<Self, PageError> {
-        let mut json = Vec::new();
-        let limit = MOST.saturating_add(1);
-        DeflateDecoder::new(STANDARD.decode(text)?.as_slice()).take(limit).read_to_end(&mut json)?;
-        if u64::try_from(json.len()).is_ok_and(|length| length > MOST) {
-            return Err(PageError::TooLong);
-        }
-        let named: BTreeMap<String, PageEntry> = serde_json::from_slice(&json)?;
-        let entries = named.into_iter().map(|(key, entry)| split_and_epoch(&key).map(|key| (key, entry)).ok_or(PageError::Key(key)));
-        Ok(Self { entries: entries.collect::<Result<_, _>>()? })
+        Self::of(unpack(text)?)
     }
 
     /// The text of this page.
@@ -94,11 +111,22 @@ impl Page {
     /// # Errors
     /// If it cannot be written as JSON, which no page of ours is.
     pub fn text(&self) -> Result<String, PageError> {
-        let named: BTreeMap<String, &PageEntry> =
-            self.entries.iter().map(|((split, epoch), entry)| (format!("{split}@{epoch}"), entry)).collect();
-        let mut packed = DeflateEncoder::new(Vec::new(), Compression::default());
-        packed.write_all(&serde_json::to_vec(&named)?)?;
-        Ok(STANDARD.encode(packed.finish()?))
+        pack(&self.named())
+    }
+
+    /// The page of entries by their keys in JSON.
+    ///
+    /// # Errors
+    /// A key names no split and epoch.
+    pub fn of(named: BTreeMap<String, PageEntry>) -> Result<Self, PageError> {
+        let entries = named.into_iter().map(|(key, entry)| split_and_epoch(&key).map(|key| (key, entry)).ok_or(PageError::Key(key)));
+        Ok(Self { entries: entries.collect::<Result<_, _>>()? })
+    }
+
+    /// Its entries by their keys in JSON.
+    #[must_use]
+    pub fn named(&self) -> BTreeMap<String, &PageEntry> {
+        self.entries.iter().map(|((split, epoch), entry)| (format!("{split}@{epoch}"), entry)).collect()
     }
 }
 

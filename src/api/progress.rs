@@ -4,7 +4,7 @@
 //! May not: read or decide anything; `coordination` does.
 
 use crate::flow::RootEpoch;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub struct Progress {
     /// The service's time when the split was last known to be read up to its newest record.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
-    pub tip_time: Option<Time>,
+    pub tip_time: Option<MicroTime>,
 
     /// The newest layer of the split's state.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,8 +104,8 @@ pub struct Owner {
     #[schemars(length(min = 1, max = 128))]
     pub incarnation: String,
 
-    /// The `StreamLedger` that holds the split's entry.
-    #[schemars(length(min = 1, max = 63))]
+    /// The ledger page that holds the split's entry: the name of its `StreamLedger`, or what that is a hash of.
+    #[schemars(length(min = 1, max = 128))]
     pub page: String,
 }
 
@@ -122,5 +122,5 @@ pub struct LastError {
 
     /// When.
     #[schemars(length(max = 64))]
-    pub at: Time,
+    pub at: MicroTime,
 }

@@ -110,7 +110,7 @@ pub struct SplitRecord {
 
     /// Names the last write, by which a lost reply is settled.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64))]
+    #[schemars(length(max = 128))]
     pub write_id: Option<String>,
 }
 

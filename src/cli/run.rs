@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     })?;
     let report = env::run(async |env| {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
-        let local = Local::new(&env, &pipeline.spec, loaded, &folder, arguments.input.as_deref());
+        let local = Local::new(&env, &pipeline.spec, loaded, &folder, arguments.input.as_deref()).await;
         let local = local.map_err(|error| CliError::Local(file.clone(), text.as_str().into(), Box::new(error)))?;
         Ok::<_, CliError>(watched(&env, local, folder, arguments.quiet).await)
     })?;
@@ -91,36 +91,52 @@ async fn watched(env: &Env, local: Local, folder: PathBuf, quiet: bool) -> Local
 
 /// The first signal ends the run cleanly, the second at once. It never completes.
 async fn signals(stopper: &watch::Sender<bool>, shown: bool) {
-    interrupted().await;
+    let mut signals = Signals::listen();
+    signals.next().await;
     stopper.send_replace(true);
     if shown {
         erase();
     }
     say("ending: what was read is evaluated and delivered first; once more to end at once\n");
-    interrupted().await;
+    signals.next().await;
     std::process::exit(130);
 }
 
-/// Completes at the next Ctrl-C or SIGTERM.
-async fn interrupted() {
-    #[cfg(unix)]
-    {
+/// Ctrl-C and SIGTERM, from one moment on: none is lost between two looks.
+#[cfg(unix)]
+struct Signals(Vec<tokio::signal::unix::Signal>);
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            let terminated = async {
-                terminate.recv().await;
-            };
-            first_of(interrupt(), terminated).await;
-            return;
-        }
+        // Where no handler can be had, the signal ends the process by itself.
+        Self([SignalKind::interrupt(), SignalKind::terminate()].into_iter().filter_map(|kind| signal(kind).ok()).collect())
     }
-    interrupt().await;
+
+    async fn next(&mut self) {
+        std::future::poll_fn(|cx| {
+            let came = self.0.iter_mut().any(|signal| matches!(signal.poll_recv(cx), std::task::Poll::Ready(Some(()))));
+            if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        })
+        .await;
+    }
 }
 
-async fn interrupt() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Where no handler can be had, the signal ends the process by itself.
-        pending::<()>().await;
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    const fn listen() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            // Where no handler can be had, the signal ends the process by itself.
+            pending::<()>().await;
+        }
     }
 }
 

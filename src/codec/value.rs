@@ -36,7 +36,7 @@ pub fn read(bytes: &[u8], ty: &Type, limits: &Limits) -> Result<Value, DecodeErr
 }
 
 /// Writes a value: one that [`read`] takes for the same, of its type. What JSON cannot write is `null`: floats that are
-/// infinite or NaN, and functions, which only a stream of type `Any` can hide. Answers how many these were.
+/// infinite or NaN, and functions, which no `out` stream gives and only a trace can show. Answers how many these were.
 pub fn write(value: &Value, out: &mut Vec<u8>) -> u32 {
     match value {
         Value::Unit => out.extend_from_slice(b"[]"),

@@ -7,6 +7,8 @@
 pub mod assignment;
 mod driver;
 mod election;
+#[cfg(feature = "kube")]
+pub mod kubernetes;
 mod leader;
 pub mod ledger;
 mod membership;

@@ -53,8 +53,7 @@ pub trait SplitSource {
     ///
     /// # Errors
     /// It cannot: the split is left (record), or the pipeline cannot go on (fatal).
-    fn validate_resume(&mut self, split: &SplitId, progress: &Progress) -> Result<(), SourceError> {
-        let _accepted = (split, progress);
+    fn validate_resume(&mut self, _split: &SplitId, _progress: &Progress) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -79,8 +78,7 @@ pub trait SplitSource {
     fn take_finishing(&mut self) -> Vec<SplitId>;
 
     /// Stops intake at a safe boundary and keeps what a commit needs; false: the source cannot, or the split is not open.
-    fn begin_revoke(&mut self, split: &SplitId) -> bool {
-        let _declined = split;
+    fn begin_revoke(&mut self, _split: &SplitId) -> bool {
         false
     }
 
@@ -89,14 +87,12 @@ pub trait SplitSource {
     ///
     /// # Errors
     /// As for [`SplitSource::open_split`].
-    fn drain_ready(&mut self, split: &SplitId, watermark: Ordinal) -> Result<Option<SplitProgress>, SourceError> {
-        let _never = (split, watermark);
+    fn drain_ready(&mut self, _split: &SplitId, _watermark: Ordinal) -> Result<Option<SplitProgress>, SourceError> {
         Ok(None)
     }
 
     /// After a revocation is taken back: reads on from where intake stopped; false: the source cannot.
-    fn resume_intake(&mut self, split: &SplitId) -> bool {
-        let _declined = split;
+    fn resume_intake(&mut self, _split: &SplitId) -> bool {
         false
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn judge(spec: &StreamPipelineSpec, text: Option<&str>) -> Verdict {
         Err(ProgramError::Names { problems, .. }) => {
             invalid("InvalidSpec", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
         }
-        Err(error @ ProgramError::Binding { .. }) => invalid("InvalidSpec", error.to_string()),
+        Err(ProgramError::Binding { error, .. }) => invalid("InvalidSpec", format!("spec.root: {error}")),
     }
 }
 

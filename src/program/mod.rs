@@ -95,7 +95,10 @@ pub fn of_root(text: &str) -> Result<Loaded, ProgramError> {
 }
 
 fn loaded(text: &str, limits: Limits, named: Option<&Named<'_>>, bindings: &Bindings<'_>) -> Result<Loaded, ProgramError> {
-    let root = lang::check(text).map_err(|errors| ProgramError::Root(Box::new(errors)))?;
+    let mut root = lang::check(text).map_err(|errors| ProgramError::Root(Box::new(errors)))?;
+    if let Some(named) = named {
+        spare(&mut root, &names::read(named));
+    }
     let problems = named.map(|named| names::problems(named, &root)).unwrap_or_default();
     if !problems.is_empty() {
         return Err(ProgramError::Names { problems, warnings: root.warnings });
@@ -105,6 +108,12 @@ fn loaded(text: &str, limits: Limits, named: Option<&Named<'_>>, bindings: &Bind
         Ok(decoder) => Ok(Loaded { root, plan, decoder }),
         Err(error) => Err(ProgramError::Binding { error, warnings: root.warnings }),
     }
+}
+
+/// Takes back warnings that a stream is read by nothing, where the manifest reads it.
+fn spare(root: &mut Checked, read: &[&str]) {
+    let spans: Vec<_> = read.iter().filter_map(|name| root.find(name)).map(|(_, stream)| stream.span).collect();
+    root.warnings.retain(|warning| warning.code != lang::codes::Code::UNUSED || !spans.contains(&warning.span));
 }
 
 /// The bounds of one tick; where a manifest says nothing, the defaults of the evaluator, which are those of the manifest.
@@ -165,6 +174,19 @@ mod tests {
         assert_eq!(paths(error), ["spec.outputs[1].emitWhen", "spec.root.inputs.q"]);
         let program = Program::of(&spec, None).expect("a program");
         assert_eq!(paths(of_revision(&program).expect_err("the same")), ["outputs[m].emitWhen", "root.inputs.q"]);
+    }
+
+    #[test]
+    fn a_stream_that_only_an_output_names_is_no_unused_one() {
+        let text = "in a: Int aux hot = a > 1 aux shard = Str.of(a) aux dead = Str.of(a) aux none = a out b = a";
+        let key = |stream: &str| serde_json::json!({"streamName": "s", "partitionKey": {"type": "Stream", "stream": stream}});
+        let outputs = serde_json::json!([{"name": "o", "emitWhen": "hot", "kinesis": key("shard")}]);
+        let mut spec = spec(&serde_json::json!({"inline": text}), &outputs);
+        spec.failure = serde_json::from_value(serde_json::json!({"deadLetter": {"kinesis": key("dead")}})).expect("a place");
+        let warned = |loaded: super::Loaded| loaded.root.warnings.iter().map(|one| one.span.of(text).to_owned()).collect::<Vec<_>>();
+        assert_eq!(warned(load(&spec, text).expect("valid")), ["none"]);
+        assert_eq!(warned(of_revision(&Program::of(&spec, None).expect("a program")).expect("valid")), ["none"]);
+        assert_eq!(warned(of_root(text).expect("valid")), ["hot", "shard", "dead", "none"]);
     }
 
     #[test]

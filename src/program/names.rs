@@ -69,6 +69,15 @@ pub(super) fn problems(named: &Named<'_>, root: &Checked) -> Vec<Problem> {
     found
 }
 
+/// The streams that outputs and dead letters name beside those that leave: they are read, whether or not an equation does.
+pub(super) fn read<'a>(named: &Named<'a>) -> Vec<&'a str> {
+    let outputs = || named.outputs.iter().map(|(_, output)| *output);
+    let kinesis = outputs().filter_map(|output| output.kinesis.as_ref());
+    let kinesis = kinesis.chain(named.dead_letter.and_then(|place| place.kinesis.as_ref()));
+    let keys = kinesis.filter_map(|kinesis| kinesis.partition_key.as_ref()?.stream.as_deref());
+    outputs().filter_map(|output| output.emit_when.as_deref()).chain(keys).collect()
+}
+
 fn problem(path: String, message: String) -> Problem {
     Problem { path, message }
 }

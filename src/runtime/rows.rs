@@ -68,19 +68,22 @@ impl Rows {
 pub struct OutputBatch {
     parts: Vec<Rows>,
     rows: usize,
+    bytes: usize,
 }
 
 impl OutputBatch {
     /// An empty batch for a session of so many destinations.
     #[must_use]
     pub fn new(destinations: usize) -> Self {
-        Self { parts: vec![Rows::default(); destinations], rows: 0 }
+        Self { parts: vec![Rows::default(); destinations], rows: 0, bytes: 0 }
     }
 
     /// Adds a row for a destination of the session, by its number.
     pub fn push(&mut self, destination: usize, partition_key: &str, write: impl FnOnce(&mut Vec<u8>)) {
         if let Some(rows) = self.parts.get_mut(destination) {
+            let before = rows.bytes();
             rows.push(partition_key, write);
+            self.bytes = self.bytes.saturating_add(rows.bytes().saturating_sub(before));
             self.rows = self.rows.saturating_add(1);
         }
     }
@@ -103,6 +106,12 @@ impl OutputBatch {
         self.rows
     }
 
+    /// The bytes of the rows and their keys.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether it has none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -119,7 +128,7 @@ mod tests {
         let mut batch = OutputBatch::new(2);
         batch.push(1, "a", |bytes| bytes.extend_from_slice(b"{}"));
         batch.push(1, "", |bytes| bytes.extend_from_slice(b"{\"x\":1}"));
-        assert_eq!((batch.len(), batch.parts()[0].len()), (2, 0));
+        assert_eq!((batch.len(), batch.bytes(), batch.parts()[0].len()), (2, 12, 0));
         let rows: Vec<_> = batch.parts()[1].iter().collect();
         assert_eq!(rows, [OutputRow { json: b"{}", partition_key: "a" }, OutputRow { json: b"{\"x\":1}", partition_key: "" }]);
         assert_eq!(batch.parts()[1].lines(), b"{}\n{\"x\":1}\n");

@@ -68,9 +68,19 @@ impl Recipe {
         if let Some(pointer) = &self.key
             && !self.fields.iter().any(|(field, _)| field == pointer)
         {
-            put(&mut payload, pointer, key_value(key, &Kind::Str));
+            let kind = kind_of(payload.pointer(&format!("/{}", pointer.join("/"))));
+            put(&mut payload, pointer, key_value(key, &kind));
         }
         (payload, key_text(key))
+    }
+}
+
+/// The kind of what stands at the key's place, inside a struct perhaps; a text where nothing does.
+const fn kind_of(there: Option<&Value>) -> Kind {
+    match there {
+        Some(Value::Number(_)) => Kind::Int,
+        Some(Value::Bool(_)) => Kind::Bool,
+        _ => Kind::Str,
     }
 }
 
@@ -261,6 +271,12 @@ mod tests {
         assert!(differ > 90);
         // What a seed makes outlives versions.
         assert_eq!(one.record(1, 0).0.to_string(), r#"{"device":{"id":"key-02"},"temp":16.36}"#);
+    }
+
+    #[test]
+    fn a_key_inside_a_struct_has_the_kind_that_the_struct_declares() {
+        let made = recipe(7, vec![(pointer(&["device"]), Kind::Struct(vec![("id".into(), Kind::Int)]))]);
+        assert!((1..20).all(|number| made.record(number, 0).0["device"]["id"].is_u64()));
     }
 
     #[test]

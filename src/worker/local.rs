@@ -6,6 +6,7 @@
 use super::assemble::{AssembleError, assemble};
 use super::control::{Control, LoopWires, Notice};
 use super::open::{Places, open_session};
+use super::sources::source;
 use crate::api::pipeline::StreamPipelineSpec;
 use crate::api::revision::{Program, Revision, RevisionError};
 use crate::coordination::records::WorkerName;
@@ -14,24 +15,21 @@ use crate::coordination::store::Memory;
 use crate::coordination::{Config, Driver, DriverError};
 use crate::env::{Env, first_of};
 use crate::error::{Code, Meaning, Retry};
-use crate::flow::{Deadline, RootEpoch, RootRef, SourceError, SplitId};
-use crate::lang::types::Type;
+use crate::flow::{Deadline, RootEpoch, RootRef, SourceError};
 use crate::program::Loaded;
 use crate::runtime::{Counts, Loop, OutputError, RuntimeError, Settings, Totals, Wires};
-use crate::source::file::FileReader;
-use crate::source::generator::{GeneratorReader, Kind, Recipe};
-use crate::source::simple::{Known, Reader, Simple};
-use crate::source::{QueueLimits, file};
 use crate::state::StateError;
 use std::fmt;
 use std::future::poll_fn;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
-/// The bytes that all queues may hold together.
-const QUEUED: usize = 64 << 20;
+/// How long a loop may take to say that it has ended, past its deadline.
+const GRACE: Duration = Duration::from_secs(1);
+/// How many files are read at once.
+const FILES: u64 = 256;
 /// How long an ending may take where the manifest says nothing.
 const DRAIN: Duration = Duration::from_secs(30);
 
@@ -74,6 +72,9 @@ pub enum LocalError {
     /// It ended before its input did.
     #[error("{0}")]
     Runtime(#[from] RuntimeError),
+    /// An output is a file that is read, or in the folder that is.
+    #[error("{path} is read and written: let the output go elsewhere", path = .0.display())]
+    ReadsItsOutput(PathBuf),
     /// A split's state cannot be kept.
     #[error("{0}")]
     State(#[from] StateError),
@@ -88,6 +89,9 @@ pub enum LocalError {
         /// What to do instead.
         what: &'static str,
     },
+    /// The deadline has passed, and the loop does not come back: something that it writes to blocks.
+    #[error("the run did not end by its deadline: whoever reads its output takes nothing")]
+    Hung,
     /// The loop is gone without an answer.
     #[error("the evaluation thread has ended without an answer")]
     LoopGone,
@@ -101,9 +105,11 @@ impl Meaning for LocalError {
             Self::Source(error) => error.code(),
             Self::Output(error) => error.code(),
             Self::Runtime(error) => error.code(),
+            Self::ReadsItsOutput(_) => Code::INVALID_SPEC,
             Self::State(error) => error.code(),
             Self::Driver(error) => error.code(),
             Self::Unsupported { .. } => Code::UNSUPPORTED,
+            Self::Hung => Code::DRAIN_INCOMPLETE,
             Self::LoopGone => Code::INTERNAL,
         }
     }
@@ -114,6 +120,7 @@ impl Meaning for LocalError {
             Self::Output(error) => error.retry(),
             Self::Runtime(error) => error.retry(),
             Self::Driver(error) => error.retry(),
+            Self::Hung => Retry::Backoff,
             _ => Retry::Never,
         }
     }
@@ -125,10 +132,16 @@ impl Local {
     ///
     /// # Errors
     /// Something of it cannot run here; nothing has been opened.
-    pub fn new(env: &Env, spec: &StreamPipelineSpec, loaded: Loaded, folder: &Path, input: Option<&Path>) -> Result<Self, LocalError> {
+    pub async fn new(
+        env: &Env,
+        spec: &StreamPipelineSpec,
+        loaded: Loaded,
+        folder: &Path,
+        input: Option<&Path>,
+    ) -> Result<Self, LocalError> {
         let revision = Program::of(spec, None)?;
         let digest = Revision::of(&revision)?.digest();
-        let (source, planner) = source(env, spec, &loaded, folder, input)?;
+        let (source, planner) = source(env, spec, &loaded, folder, input).await?;
         let program = Arc::new(assemble(loaded, &revision, RootRef { epoch: RootEpoch::new(1), digest })?);
         let drain = spec.worker.as_ref().and_then(|worker| worker.drain_timeout.as_ref());
         let drain = drain.and_then(|drain| u64::try_from(drain.micros()).ok()).map_or(DRAIN, Duration::from_micros);
@@ -144,7 +157,7 @@ impl Local {
     /// Runs until its input ends, something fails, or `stop` says so: then what was read is evaluated and delivered first.
     pub async fn run(self, places: &Places, stop: watch::Receiver<bool>) -> LocalReport {
         let totals = self.totals();
-        let result = match open_session(&self.env, &self.revision, places) {
+        let result = match open_session(&self.env, &self.revision, places).await {
             Ok(session) => self.control(Box::new(session), stop).await,
             Err(error) => Err(error.into()),
         };
@@ -152,14 +165,15 @@ impl Local {
     }
 
     async fn control(self, session: Box<crate::runtime::Session>, mut stop: watch::Receiver<bool>) -> Result<(), LocalError> {
-        let Self { env, program, source, planner, drain, totals, .. } = self;
+        let Self { env, program, source, planner, drain, totals, revision, .. } = self;
+        let endless = !revision.streams.is_empty();
         let (to, mailbox) = mpsc::channel(64);
         let (answers, from) = mpsc::channel(1_024);
         let settings = Settings { drain, ..Settings::default() };
         let owner = Loop::new(&env, Arc::clone(&program), session, settings, Wires { mailbox, answers, totals });
         env.tasks().thread("owner loop", Box::pin(owner.run()));
         let who = (WorkerName::new("local"), "local");
-        let driver = Driver::start(env.clone(), Arc::new(Memory::new()), planner, who, coordination());
+        let driver = Driver::start(env.clone(), Arc::new(Memory::new()), planner, who, coordination(endless));
         let mut control = Control::new(driver, source, LoopWires { to, from }, program, None);
         let mut ending = Stop::default();
         loop {
@@ -172,7 +186,8 @@ impl Local {
             let notice = first_of(first_of(poll_fn(|cx| control.poll(cx)), stopped), ending.overdue(&env)).await;
             match notice {
                 Some(Some(Notice::Joined(term))) => control.ready(term),
-                Some(Some(Notice::AllComplete)) => ending.finish(&mut control, &env, drain),
+                None if ending.finishing => return Err(LocalError::Hung),
+                Some(Some(Notice::AllComplete)) | None => ending.finish(&mut control, &env, drain),
                 Some(Some(Notice::Fatal(error))) => return Err(error.into()),
                 Some(Some(Notice::Stuck(_, error))) => return Err(error.into()),
                 Some(Some(Notice::Ended(Some(over)))) => return over.result.map_err(LocalError::from),
@@ -187,7 +202,6 @@ impl Local {
                         ending.finish(&mut control, &env, drain);
                     }
                 }
-                None => ending.finish(&mut control, &env, drain),
             }
         }
     }
@@ -218,8 +232,12 @@ impl Stop {
     /// Completes when the splits have had their time to drain.
     async fn overdue(&self, env: &Env) {
         match self.by {
-            Some(by) if !self.finishing => env.clock().sleep(by.left(env.clock().monotonic())).await,
-            _ => std::future::pending().await,
+            // A loop that is told to finish has until the deadline, and a moment to say so.
+            Some(by) => {
+                let more = if self.finishing { GRACE } else { Duration::ZERO };
+                env.clock().sleep(by.left(env.clock().monotonic()).saturating_add(more)).await;
+            }
+            None => std::future::pending().await,
         }
     }
 
@@ -232,8 +250,10 @@ impl Stop {
 }
 
 /// One worker that nobody competes with: it is its own leader at once, and its life does not hang on a heartbeat.
-fn coordination() -> Config {
+fn coordination(endless: bool) -> Config {
     Config {
+        // Files are read some at a time: each takes a descriptor. Shards have no end to wait for.
+        budget: if endless { u64::MAX } else { FILES },
         ttl: Duration::from_hours(24),
         commit: Duration::from_secs(5),
         round: Duration::from_millis(20),
@@ -241,87 +261,5 @@ fn coordination() -> Config {
         page_entries: 4_096,
         page_bytes: usize::MAX,
         ..Config::default()
-    }
-}
-
-type Sourced = (Box<dyn SplitSource>, Arc<dyn Planner>);
-
-fn source(env: &Env, spec: &StreamPipelineSpec, loaded: &Loaded, folder: &Path, input: Option<&Path>) -> Result<Sourced, LocalError> {
-    if let Some(input) = input {
-        return files(env, input);
-    }
-    if let Some(source) = &spec.source.file {
-        let path = Path::new(&source.path);
-        return if source.path == file::STANDARD_INPUT { files(env, path) } else { files(env, &folder.join(path)) };
-    }
-    if let Some(source) = &spec.source.generator {
-        let recipe = Recipe {
-            seed: source.seed.unwrap_or_default(),
-            rate: source.rate_per_second.and_then(|rate| rate.try_into().ok()).unwrap_or(10),
-            records: source.records.and_then(|records| records.try_into().ok()),
-            fields: fields(spec, loaded),
-            key: spec.key_by.as_ref().and_then(|key| key.field.as_deref()).map(tokens),
-        };
-        let reader = GeneratorReader { env: env.clone(), recipe };
-        return Ok(simple("generator", vec![SplitId::new("generator")], reader));
-    }
-    let what = "this version reads Kinesis on no machine yet: give records with --input FILE, or use file or generator";
-    Err(LocalError::Unsupported { path: "spec.source.kinesis", what })
-}
-
-fn files(env: &Env, path: &Path) -> Result<Sourced, LocalError> {
-    let splits = file::splits(path)?;
-    let names = splits.iter().map(|split| split.id.clone()).collect();
-    Ok(simple(&path.display().to_string(), names, FileReader { env: env.clone(), splits }))
-}
-
-fn simple(stream: &str, splits: Vec<SplitId>, reader: impl Reader + 'static) -> Sourced {
-    let bytes = QUEUED.checked_div(splits.len().max(1)).unwrap_or(QUEUED).max(1 << 20);
-    let planner = Known { stream: stream.into(), splits };
-    (Box::new(Simple::new(reader, QueueLimits { bytes, ..QueueLimits::default() })), Arc::new(planner))
-}
-
-/// The fields that the inputs bind to, shorter pointers first.
-fn fields(spec: &StreamPipelineSpec, loaded: &Loaded) -> Vec<(Vec<String>, Kind)> {
-    let bound = spec.root.inputs.as_ref();
-    let inputs = loaded.plan.streams().iter().take(loaded.plan.inputs());
-    let mut fields: Vec<_> = inputs
-        .filter_map(|input| {
-            let binding = bound.and_then(|bound| bound.get(&*input.name));
-            let pointer = match binding.map(|at| at.split_once(':').map_or(at.as_str(), |(_, at)| at)) {
-                None => vec![input.name.to_string()],
-                Some(at) if at.starts_with('/') => tokens(at),
-                Some(_) => return None,
-            };
-            Some((pointer, kind(&input.ty)))
-        })
-        .collect();
-    if let Some(time) = spec.root.time.as_deref().filter(|time| time.starts_with('/')) {
-        fields.push((tokens(time), Kind::Time));
-    }
-    fields.sort_by_key(|(pointer, _)| pointer.len());
-    fields.dedup_by(|one, other| one.0 == other.0);
-    fields
-}
-
-/// The tokens of a JSON pointer (RFC 6901).
-fn tokens(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
-}
-
-fn kind(ty: &Type) -> Kind {
-    match ty {
-        Type::Int => Kind::Int,
-        Type::Bool => Kind::Bool,
-        Type::Str => Kind::Str,
-        Type::Time => Kind::Time,
-        Type::Duration => Kind::Duration,
-        Type::Unit => Kind::Unit,
-        Type::List(of) => Kind::List(Box::new(kind(of))),
-        Type::Map(of) => Kind::Map(Box::new(kind(of))),
-        Type::Tuple(of) => Kind::Tuple(of.iter().map(kind).collect()),
-        Type::Struct(fields) => Kind::Struct(fields.fields.iter().map(|(name, ty)| (name.to_string(), kind(ty))).collect()),
-        // What has no kind of its own, Any above all, is a number.
-        _ => Kind::Float,
     }
 }

@@ -7,6 +7,7 @@ mod assemble;
 mod control;
 mod local;
 mod open;
+mod sources;
 mod tenants;
 
 pub use assemble::{AssembleError, assemble};

@@ -1,10 +1,10 @@
 //! Opening what a program writes to.
 
-use crate::api::pipeline::FileDestination;
+use crate::api::pipeline::{FileDestination, KinesisDestination};
 use crate::api::revision::Program;
 use crate::env::Env;
 use crate::error::{Code, Retry};
-use crate::runtime::{NativeDestination, OutputError, QueueLimits, Session, Target};
+use crate::runtime::{OutputError, QueueLimits, Session, Target};
 use crate::sink::file::LineDestination;
 use std::fmt;
 use std::io::Write;
@@ -32,33 +32,65 @@ const DEAD_LETTERS: &str = "dead letters";
 ///
 /// # Errors
 /// One cannot be opened, or is of a kind that this worker does not have.
-pub fn open_session(env: &Env, program: &Program, places: &Places) -> Result<Session, OutputError> {
+pub async fn open_session(env: &Env, program: &Program, places: &Places) -> Result<Session, OutputError> {
     let mut targets = Vec::new();
     for output in &program.outputs {
         let name: Arc<str> = output.name.as_str().into();
-        let target = target(&name, output.file.as_ref(), output.stdout.is_some(), places)?;
-        targets.push((name, target));
+        let place = Place { kinesis: output.kinesis.as_ref(), file: output.file.as_ref(), stdout: output.stdout.is_some() };
+        targets.push((Arc::clone(&name), place.open(env, &name, places).await?));
     }
     if let Some(letters) = &program.dead_letter {
         let name: Arc<str> = DEAD_LETTERS.into();
-        let target = target(&name, letters.file.as_ref(), letters.stdout.is_some(), places)?;
-        targets.push((name, target));
+        let place = Place { kinesis: letters.kinesis.as_ref(), file: letters.file.as_ref(), stdout: letters.stdout.is_some() };
+        targets.push((Arc::clone(&name), place.open(env, &name, places).await?));
     }
     Ok(Session::open(env, targets, QueueLimits::default()))
 }
 
-fn target(name: &Arc<str>, file: Option<&FileDestination>, stdout: bool, places: &Places) -> Result<Target, OutputError> {
-    let native: Box<dyn NativeDestination> = if let Some(file) = file {
-        Box::new(LineDestination::file(name, &places.folder.join(&file.path))?)
-    } else if stdout {
-        Box::new(LineDestination::stdout(name, (places.stdout)()))
-    } else {
-        return Err(unsupported(name));
-    };
-    Ok(Target::Native(native))
+/// Where rows go, as a manifest says it.
+struct Place<'a> {
+    kinesis: Option<&'a KinesisDestination>,
+    file: Option<&'a FileDestination>,
+    stdout: bool,
 }
 
-fn unsupported(name: &Arc<str>) -> OutputError {
-    let message = "this version writes to files and to the standard output only: use file or stdout".into();
+impl Place<'_> {
+    async fn open(&self, env: &Env, name: &Arc<str>, places: &Places) -> Result<Target, OutputError> {
+        if let Some(file) = self.file {
+            return Ok(Target::Native(Box::new(LineDestination::file(name, &places.folder.join(&file.path))?)));
+        }
+        if self.stdout {
+            return Ok(Target::Native(Box::new(LineDestination::stdout(name, (places.stdout)()))));
+        }
+        match self.kinesis {
+            Some(kinesis) if kinesis.aggregate.unwrap_or_default() => {
+                Err(unsupported(name, "it packs no rows together: leave kinesis.aggregate out"))
+            }
+            Some(kinesis) => stream(env, name, kinesis).await,
+            None => Err(unsupported(name, "it writes to Kinesis, files and the standard output only")),
+        }
+    }
+}
+
+#[cfg(feature = "worker")]
+async fn stream(env: &Env, name: &Arc<str>, kinesis: &KinesisDestination) -> Result<Target, OutputError> {
+    use crate::kinesis::{Client, ClientSettings, StreamName};
+    let stream = match (&kinesis.stream_arn, &kinesis.stream_name) {
+        (Some(arn), _) => StreamName::Arn(arn.clone()),
+        (None, stream) => StreamName::Name(stream.clone().unwrap_or_default()),
+    };
+    let (region, endpoint, role) = (kinesis.region.clone(), kinesis.endpoint.clone(), kinesis.role_arn.clone());
+    let service = Arc::new(Client::new(&ClientSettings { stream, region, endpoint, role }).await);
+    Ok(Target::Queued(Box::new(crate::sink::kinesis::KinesisDestination::new(env, name, service))))
+}
+
+#[cfg(not(feature = "worker"))]
+#[expect(clippy::unused_async, reason = "with the feature it waits")]
+async fn stream(_env: &Env, name: &Arc<str>, _kinesis: &KinesisDestination) -> Result<Target, OutputError> {
+    Err(unsupported(name, "it was built without Kinesis: use file or stdout"))
+}
+
+fn unsupported(name: &Arc<str>, what: &str) -> OutputError {
+    let message = format!("this version does not do this: {what}").into();
     OutputError { output: Arc::clone(name), code: Code::UNSUPPORTED, retry: Retry::Never, message }
 }

@@ -1,4 +1,4 @@
-// A small client of the Kinesis stand-in, for the demo: `node kinesis.mjs ENDPOINT COMMAND ...`, inside the bed's network.
+// A small client of the Kinesis stand-in, by hand: `node kinesis.mjs ENDPOINT COMMAND ...`, inside the bed's network.
 //
 //   create NAME SHARDS      makes a stream and waits until it is there
 //   feed NAME FILE RATE     puts the lines of FILE over and over, RATE a second, keyed by their `turbine`. Each time

@@ -17,16 +17,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A stream of the test's own.
-struct Stream {
+pub(crate) struct Stream {
     env: Env,
-    sdk: aws_sdk_kinesis::Client,
-    name: String,
+    pub(crate) sdk: aws_sdk_kinesis::Client,
+    pub(crate) name: String,
     service: Arc<Client>,
 }
 
 impl Stream {
     async fn create(bed: &Bed, shards: i32) -> Self {
-        let (sdk, name) = (bed.kinesis(), bed.namespace().to_owned());
+        Self::create_as(bed, "only", shards).await
+    }
+
+    /// One of several of a test.
+    pub(crate) async fn create_as(bed: &Bed, which: &str, shards: i32) -> Self {
+        let (sdk, name) = (bed.kinesis(), format!("{}-{which}", bed.namespace()));
         sdk.create_stream().stream_name(&name).shard_count(shards).send().await.unwrap();
         let service = Arc::new(Client::over(sdk.clone(), StreamName::Name(name.clone())));
         let stream = Self { env: real(), sdk, name, service };
@@ -43,11 +48,11 @@ impl Stream {
         .await;
     }
 
-    async fn delete(self) {
+    pub(crate) async fn delete(self) {
         self.sdk.delete_stream().stream_name(&self.name).send().await.unwrap();
     }
 
-    async fn shards(&self) -> Vec<(Arc<str>, HashRange)> {
+    pub(crate) async fn shards(&self) -> Vec<(Arc<str>, HashRange)> {
         let listing = self.service.list(ListingStart::First(ShardFilter::All)).await.unwrap();
         listing.shards.into_iter().map(|shard| (shard.id, shard.range)).collect()
     }
@@ -136,7 +141,7 @@ fn a_shard_that_is_split_ends_with_its_children_and_is_read_on_from_a_position()
         let mut again = stream.open(&parent, |from| From { resume: resumed(&place), ..from }).await;
         assert_eq!(again.until_its_end().await, read[10..]);
         let end = again.commit(14);
-        assert!(end.completed && again.source.take_notices().is_empty());
+        assert!(end.completed && again.source.reports().take_notices().is_empty());
         assert_eq!(end.children.len(), 2);
         let mut numbers: Vec<usize> = Vec::new();
         for child in &end.children {

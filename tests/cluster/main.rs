@@ -12,6 +12,8 @@
 
 #[path = "../support/bed.rs"]
 mod bed;
+#[path = "../support/conformance.rs"]
+mod conformance;
 #[allow(dead_code, reason = "the tests on the fake need more of it")]
 #[path = "../support/kinesis_reading.rs"]
 mod kinesis_reading;
@@ -22,7 +24,9 @@ mod table;
 
 mod api;
 mod chart;
+mod coordination;
+mod image;
 mod kinesis;
 mod operator;
-mod pods;
+mod run;
 mod services;

@@ -159,7 +159,7 @@ fn the_example_in_a_cluster_has_the_root_of_the_one_on_this_machine() {
     };
     assert_eq!(rows(&here), rows(&cluster));
     assert!(cluster.outputs.iter().all(|output| output.kinesis.is_some() && output.metadata == Some(true)));
-    // Endpoints and accounts are of a place; the demo gives it those of its own.
+    // Endpoints and accounts are of a place.
     let text = read("examples/turbines/kinesis.yaml");
     assert!(!["endpoint", "Arn", "ARN", "AWS_"].iter().any(|word| text.contains(word)));
 }

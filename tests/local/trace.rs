@@ -259,6 +259,9 @@ fn what_stands_in_no_row_is_noted() {
     }
     let none = piped(&["trace", &root, "-"], "\n \n");
     assert_eq!((text(&none.stdout).as_str(), text(&none.stderr).as_str()), ("line  x  y  n  q\n", "note: there are no records\n"));
+    // Of what was not read, nothing is known.
+    let cut = piped(&["trace", &root, "-"], "{\"x\":\n{\"x\":1,\"y\":1}\n");
+    assert!(!text(&cut.stderr).contains("note:"), "{}", text(&cut.stderr));
 }
 
 #[test]

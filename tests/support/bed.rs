@@ -164,9 +164,13 @@ impl Place {
         child.wait_with_output().unwrap()
     }
 
-    async fn client(&self) -> Client {
+    async fn config(&self) -> Config {
         let kubeconfig = Kubeconfig::read_from(self.get("KUBECONFIG")).unwrap();
-        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
+    }
+
+    async fn client(&self) -> Client {
+        let mut config = self.config().await;
         config.read_timeout = Some(Duration::from_secs(30));
         Client::try_from(config).unwrap()
     }
@@ -192,6 +196,11 @@ impl Bed {
     /// A client with all rights.
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// What a client with all rights is made from.
+    pub(crate) async fn config(&self) -> Config {
+        self.place.config().await
     }
 
     /// The test's own namespace.
@@ -247,6 +256,11 @@ impl Bed {
         }
     }
 
+    /// Where the Kinesis stand-in answers.
+    pub(crate) fn kinesis_endpoint(&self) -> &str {
+        self.place.get("KINESIS_ENDPOINT")
+    }
+
     /// A client of the Kinesis stand-in.
     pub(crate) fn kinesis(&self) -> aws_sdk_kinesis::Client {
         let config = aws_sdk_kinesis::Config::builder()
@@ -289,15 +303,6 @@ impl Bed {
         let made = Command::new(script("millrace-image")).arg(&archive).args([name, env!("CARGO_BIN_EXE_millrace")]).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         up(&self.place.state, &["--node", "--image", &archive.to_string_lossy()]);
-    }
-
-    /// Kills a container's first process, as a crash would.
-    pub(crate) fn kill_container(&self, id: &str) {
-        let socket = self.place.get("CONTAINERD_SOCKET");
-        let killed =
-            Command::new("ctr").args(["--address", socket, "--namespace", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", id]).output();
-        let killed = killed.unwrap();
-        assert!(killed.status.success(), "{}", String::from_utf8_lossy(&killed.stderr));
     }
 
     /// Kills a component, such as apiserver, as a crash would.

@@ -186,6 +186,20 @@ impl Fake {
         state.write(shard, "k", data.as_bytes(), now)
     }
 
+    /// Writes a record of a partition key; answers its shard.
+    pub(crate) fn put(&self, key: &str, data: &str) -> Arc<str> {
+        let now = self.now();
+        self.state.lock().put(&PutEntry { key, data: data.as_bytes() }, now).0
+    }
+
+    /// The open shards, by their hash keys.
+    pub(crate) fn open_shards(&self) -> Vec<Arc<str>> {
+        let state = self.state.lock();
+        let mut open: Vec<_> = state.shards.iter().filter(|shard| shard.closed.is_none()).collect();
+        open.sort_by_key(|shard| shard.range);
+        open.into_iter().map(|shard| shard.id.clone()).collect()
+    }
+
     /// What a shard holds, as texts.
     pub(crate) fn held(&self, shard: &str) -> Vec<String> {
         let mut state = self.state.lock();
@@ -516,7 +530,7 @@ impl Service for Fake {
             let now = self.now();
             let answers = entries.iter().enumerate().map(|(at, entry)| match &trouble {
                 Some(Trouble::Entries(refused, class)) if refused.contains(&at) => Err(self.refused(*class, CALL)),
-                _ => Ok(self.state.lock().put(entry, now)),
+                _ => Ok(self.state.lock().put(entry, now).1),
             });
             Ok(answers.collect())
         })
@@ -524,10 +538,11 @@ impl Service for Fake {
 }
 
 impl State {
-    fn put(&mut self, entry: &PutEntry<'_>, now: i64) -> Sequence {
+    fn put(&mut self, entry: &PutEntry<'_>, now: i64) -> (Arc<str>, Sequence) {
         let hash = u128::from_str_radix(&Digest::of(entry.key.as_bytes()).hex()[..32], 16).unwrap();
         let takes = |shard: &&FakeShard| shard.closed.is_none() && (shard.range.from..=shard.range.to).contains(&hash);
         let id = self.shards.iter().find(takes).unwrap().id.clone();
-        self.write(&id, entry.key, entry.data, now)
+        let sequence = self.write(&id, entry.key, entry.data, now);
+        (id, sequence)
     }
 }

@@ -264,12 +264,12 @@ impl Trace<'_> {
         self.failed.is_some() && self.subject.pipeline.is_none() && self.arguments.output == Output::Json
     }
 
-    /// Notes what stands in no row. What never came is only known where all records were read.
-    fn close(&mut self, whole: bool) {
+    /// Notes what stands in no row. What no record has is known only where all were read.
+    fn close(&mut self, all: bool) {
         let plan = &self.subject.loaded.plan;
         self.notes.windows(plan, &self.scratch.take_window_counts());
         self.notes.unkeyed(self.subject, &self.arguments.source);
-        if whole {
+        if all && !self.is_over() {
             self.notes.unseen(plan, self.arguments.source.key.as_deref());
         }
         self.notes.counts(self.reader.duplicates(), self.printer.nulls());

@@ -115,13 +115,14 @@ impl Driver {
 
     /// Applies what a claim has come to.
     pub(super) fn outcome(&mut self, split: &SplitId, outcome: Option<Outcome>, now: Duration) {
+        let Some(outcome) = outcome else { return };
         match outcome {
-            None | Some(Outcome::Ownerless | Outcome::Held | Outcome::Missing) => {}
-            Some(Outcome::Committed) => self.committed(split),
-            Some(Outcome::Fenced) => self.lose(split),
-            Some(Outcome::Sealed) => self.sealed(split),
-            Some(Outcome::Released) => self.next_tidy = self.next_tidy.min(now.saturating_add(Duration::from_secs(1))),
-            Some(Outcome::Off) => {
+            Outcome::Ownerless | Outcome::Held | Outcome::Missing => {}
+            Outcome::Committed => self.committed(split),
+            Outcome::Fenced => self.lose(split),
+            Outcome::Sealed => self.sealed(split),
+            Outcome::Released => self.next_tidy = self.next_tidy.min(now.saturating_add(Duration::from_secs(1))),
+            Outcome::Off => {
                 if let Some(seat) = self.seats.get_mut(split) {
                     seat.fail(now);
                 }

@@ -3,7 +3,7 @@
 use super::ops::{Stamped, Written};
 use crate::coordination::ledger::{Claim, PageView};
 use crate::coordination::records::{EntryKey, Incarnation, LedgerPage};
-use crate::coordination::store::ObjectRevision;
+use crate::coordination::store::{ObjectRevision, StoreError};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -14,11 +14,23 @@ pub(super) struct Limits {
     pub(super) bytes: usize,
 }
 
+/// What is known of a page.
+#[derive(Debug, Default)]
+pub(super) enum Sight {
+    /// Nothing: read it first.
+    #[default]
+    Unread,
+    /// It is not there.
+    Absent,
+    /// This.
+    There(ObjectRevision, LedgerPage),
+}
+
 /// A page.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
-    /// What the last view showed; none: read it first. Inside, none: it is not there.
-    pub(super) known: Option<Option<(ObjectRevision, LedgerPage)>>,
+    /// What the last view showed.
+    pub(super) known: Sight,
     /// A call is in flight.
     pub(super) busy: bool,
     /// No call before this time: the last one failed.
@@ -56,15 +68,16 @@ impl Desk {
     /// wait count for it.
     pub(super) fn step(&self, claims: &[&Claim], life: &Incarnation, limits: Limits) -> (PageStep, Draft) {
         let mut draft = Draft { urgent: true, ..Draft::default() };
-        let Some(known) = &self.known else {
-            return (if claims.is_empty() && self.going.is_empty() { PageStep::Nothing } else { PageStep::Read }, draft);
-        };
-        if claims.iter().any(|claim| claim.must_look()) {
-            return (PageStep::Read, draft);
-        }
-        let Some((revision, page)) = known else {
-            let makes = claims.iter().any(|claim| claim.makes_page());
-            return (if makes { PageStep::Write(None, LedgerPage::empty(life.clone())) } else { PageStep::Nothing }, draft);
+        let must_look = claims.iter().any(|claim| claim.must_look());
+        let (revision, page) = match &self.known {
+            Sight::Unread if claims.is_empty() && self.going.is_empty() => return (PageStep::Nothing, draft),
+            Sight::Unread => return (PageStep::Read, draft),
+            _ if must_look => return (PageStep::Read, draft),
+            Sight::Absent if claims.iter().any(|claim| claim.makes_page()) => {
+                return (PageStep::Write(None, LedgerPage::empty(life.clone())), draft);
+            }
+            Sight::Absent => return (PageStep::Nothing, draft),
+            Sight::There(revision, page) => (revision, page),
         };
         let mut new = page.clone();
         new.entries.retain(|key, _| !self.going.contains(key));
@@ -106,27 +119,23 @@ impl Desk {
     }
 
     /// Takes a call's answer; true if it is a view.
-    pub(super) fn answered(
-        &mut self,
-        written: Written<Option<(ObjectRevision, LedgerPage)>>,
-        now: Duration,
-    ) -> Result<bool, crate::coordination::store::StoreError> {
+    pub(super) fn answered(&mut self, written: Written<Option<(ObjectRevision, LedgerPage)>>, now: Duration) -> Result<bool, StoreError> {
         self.busy = false;
         match written {
             Written::Stands(known) => {
-                self.known = Some(known);
-                self.seen = now;
-                self.failures = 0;
-                let page = self.known.as_ref().and_then(Option::as_ref).map(|(_, page)| page);
-                self.going.retain(|key| page.is_some_and(|page| page.entries.contains_key(key)));
+                self.known = known.map_or(Sight::Absent, |(revision, page)| Sight::There(revision, page));
+                (self.seen, self.failures) = (now, 0);
+                let going = std::mem::take(&mut self.going);
+                let stands = |key: &EntryKey| self.view().is_some_and(|view| view.page.entries.contains_key(key));
+                self.going = going.into_iter().filter(stands).collect();
                 Ok(true)
             }
             Written::Lost => {
-                self.known = None;
+                self.known = Sight::Unread;
                 Ok(false)
             }
             Written::Failed(error) => {
-                self.known = None;
+                self.known = Sight::Unread;
                 Err(error)
             }
         }
@@ -134,7 +143,9 @@ impl Desk {
 
     /// What the last view showed.
     pub(super) fn view(&self) -> Option<PageView<'_>> {
-        let (revision, page) = self.known.as_ref()?.as_ref()?;
-        Some(PageView { revision, page })
+        match &self.known {
+            Sight::There(revision, page) => Some(PageView { revision, page }),
+            Sight::Unread | Sight::Absent => None,
+        }
     }
 }

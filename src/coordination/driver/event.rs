@@ -83,7 +83,7 @@ impl Driver {
     pub(super) fn has_first_events(&self) -> bool {
         let out = &self.out;
         let told = !out.losses.is_empty() || out.joined.is_some() || !out.retired.is_empty() || !out.drained.is_empty();
-        told || !out.closing.is_empty() || self.seats.values().any(|seat| seat.wants_opening())
+        told || !out.closing.is_empty() || self.seats.values().any(super::seat::Seat::wants_opening)
     }
 
     /// Losses, then retired lanes, then gains, then drained lanes.

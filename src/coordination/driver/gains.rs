@@ -25,11 +25,15 @@ impl Driver {
                 }
             }
             let Some((split, error)) = failed else {
-                gains.iter().for_each(|gain| self.begin_tenancy(gain));
+                for gain in &gains {
+                    self.begin_tenancy(gain);
+                }
                 return Ok(gains);
             };
             // Their lanes are dropped; their ids are never used again.
-            gains.iter().for_each(|gain| source.close_split(&gain.split));
+            for gain in &gains {
+                source.close_split(&gain.split);
+            }
             self.refused(&split, error)?;
         }
     }
@@ -105,7 +109,7 @@ impl Driver {
             let Some(seat) = self.seats.get_mut(&loss.split) else { continue };
             match &mut seat.tenancy {
                 Some(Tenancy { lane, stage: Stage::LettingGo { awaited: waits, .. }, .. }) if *lane == loss.lane => {
-                    *waits = Some(awaited.clone())
+                    *waits = Some(awaited.clone());
                 }
                 _ => seat.leaving = Some(awaited.clone()),
             }

@@ -1,6 +1,6 @@
 //! What is called next: for each split its record, for each page its read or write; never two at once of one object.
 
-use super::desk::{Desk, Draft, PageStep};
+use super::desk::{Desk, Draft, PageStep, Sight};
 use super::ops;
 use super::seat::Stage;
 use super::{Config, Driver};
@@ -99,7 +99,7 @@ impl Driver {
     /// A claim may begin to wait for a page of ours that needs no call: it stands as it is known.
     fn show(&mut self, page: &PageId, waiting: &[ops::Stamped], now: Duration) {
         for (split, stamp) in waiting {
-            let Some(desk) = self.desks.get(page).filter(|desk| desk.known.is_some()) else { return };
+            let Some(desk) = self.desks.get(page).filter(|desk| !matches!(desk.known, Sight::Unread)) else { return };
             let Some(seat) = self.seats.get_mut(split).filter(|seat| seat.claim.stamp() == *stamp) else { continue };
             if !seat.claim.must_look() {
                 let outcome = seat.claim.saw_page(desk.view());
@@ -182,8 +182,8 @@ impl Driver {
         for page in used {
             let Some(desk) = self.desks.get_mut(&page) else { continue };
             let due = desk.seen.saturating_add(self.config.ttl);
-            if now >= due && !desk.busy && desk.known.is_some() {
-                desk.known = None;
+            if now >= due && !desk.busy && !matches!(desk.known, Sight::Unread) {
+                desk.known = Sight::Unread;
                 self.inbox.nudge();
             } else if now < due {
                 self.at(due);

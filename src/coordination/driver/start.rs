@@ -55,7 +55,7 @@ impl Default for Config {
             cooldown: Duration::from_mins(1),
             budget: u64::MAX,
             page_entries: 256,
-            page_bytes: 256 * 1024,
+            page_bytes: 240 * 1024,
         }
     }
 }

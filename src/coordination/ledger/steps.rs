@@ -20,8 +20,9 @@ impl Claim {
     #[must_use]
     pub fn record_step(&self) -> RecordStep {
         match (&self.phase, &self.record) {
-            (Phase::Reading(_) | Phase::Gone { .. }, _) => RecordStep::Read,
-            (Phase::Taking { .. } | Phase::Ended { .. } | Phase::Finishing { .. }, None) => RecordStep::Read,
+            (Phase::Reading(_) | Phase::Gone { .. }, _) | (Phase::Taking { .. } | Phase::Ended { .. } | Phase::Finishing { .. }, None) => {
+                RecordStep::Read
+            }
             (Phase::Taking { .. } | Phase::Ended { .. } | Phase::Finishing { .. }, Some(view)) => {
                 self.rewritten(view).map_or(RecordStep::Nothing, |record| RecordStep::Write(view.revision.clone(), Box::new(record)))
             }

@@ -1,7 +1,7 @@
 //! What a view of the record, or of a page, means to a claim.
 
 use super::{Aim, Claim, Last, PageView, Phase, Seen, Tenure};
-use crate::coordination::records::{Entry, LastError, LedgerPage, Progress, SplitRecord, SplitState};
+use crate::coordination::records::{Entry, EntryKey, Progress, SplitRecord, SplitState};
 use crate::coordination::store::ObjectRevision;
 
 /// The record as a view shows it.
@@ -54,7 +54,7 @@ impl Claim {
                 self.forget();
                 Some(Outcome::Released)
             }
-            Phase::Finishing { .. } | Phase::Gone { .. } => self.off(),
+            Phase::Finishing { .. } | Phase::Gone { .. } => Some(self.off()),
             Phase::Idle | Phase::Claiming { .. } | Phase::Sealed { .. } | Phase::Held { .. } | Phase::Ending { .. } => None,
         }
     }
@@ -66,14 +66,14 @@ impl Claim {
                 self.forget();
                 Some(Outcome::Released)
             }
-            Phase::Reading(_) | Phase::Gone { .. } | Phase::Taking { .. } | Phase::Finishing { .. } => self.off(),
+            Phase::Reading(_) | Phase::Gone { .. } | Phase::Taking { .. } | Phase::Finishing { .. } => Some(self.off()),
             _ => None,
         }
     }
 
-    fn off(&mut self) -> Option<Outcome> {
+    fn off(&mut self) -> Outcome {
         self.forget();
-        Some(Outcome::Off)
+        Outcome::Off
     }
 
     fn read(&mut self, view: &RecordView, aim: Aim, free: bool) -> Option<Outcome> {
@@ -81,7 +81,7 @@ impl Claim {
         let mine = record.owner.as_ref().is_some_and(|owner| self.me.is(owner));
         let open = matches!(record.state, SplitState::Waiting | SplitState::Open);
         if !open || (aim == Aim::Release && !mine) || record.epoch.next().is_none() {
-            return self.off();
+            return Some(self.off());
         }
         let seen = Seen { uid: view.revision.uid.clone(), owner: record.owner.clone(), epoch: record.epoch };
         if record.owner.is_some() {
@@ -94,18 +94,14 @@ impl Claim {
 
     /// Goes on from a progress that nobody can move any more.
     fn ownerless(&mut self, seen: Seen, progress: Progress, aim: Aim) -> Option<Outcome> {
-        match (aim, &seen.owner) {
-            (Aim::Release, Some(owner)) => {
-                let (epoch, page) = (seen.epoch, owner.page.clone());
-                let tenure = Tenure { epoch, page, page_uid: seen.uid, progress };
-                self.enter(Phase::Ended { tenure, completed: false, charge: None });
-                None
-            }
-            _ => {
-                self.enter(Phase::Sealed { seen, progress, onto: None });
-                Some(Outcome::Ownerless)
-            }
+        if let (Aim::Release, Some(owner)) = (aim, &seen.owner) {
+            let (epoch, page) = (seen.epoch, owner.page.clone());
+            let tenure = Tenure { epoch, page, page_uid: seen.uid, progress };
+            self.enter(Phase::Ended { tenure, completed: false, charge: None });
+            return None;
         }
+        self.enter(Phase::Sealed { seen, progress, onto: None });
+        Some(Outcome::Ownerless)
     }
 
     fn took(&mut self, view: &RecordView, seen: &Seen, tenure: Tenure) -> Option<Outcome> {
@@ -115,7 +111,7 @@ impl Claim {
             return Some(Outcome::Held);
         }
         let open = matches!(record.state, SplitState::Waiting | SplitState::Open);
-        if seen.is(view) && open { None } else { self.off() }
+        if seen.is(view) && open { None } else { Some(self.off()) }
     }
 
     /// Takes a view of the page that the claim waits for; none: it is not there.
@@ -126,7 +122,7 @@ impl Claim {
                 let (view, key) = (view?, self.entry()?);
                 let entry = view.page.entries.get(&key)?;
                 if entry.sealed || entry.progress != progress {
-                    return self.off();
+                    return Some(self.off());
                 }
                 let tenure = Tenure { epoch: key.1, page, page_uid: view.revision.uid.clone(), progress };
                 self.enter(Phase::Taking { seen, tenure });
@@ -145,7 +141,7 @@ impl Claim {
             Some(Entry { sealed: true, completed: true, progress }) => self.enter(Phase::Finishing { seen, progress: progress.clone() }),
             Some(Entry { sealed: true, progress, .. }) => return self.ownerless(seen, progress.clone(), aim),
             // An owner that lives, and writes: not ours to take.
-            Some(_) if !free => return self.off(),
+            Some(_) if !free => return Some(self.off()),
             Some(_) => {
                 if let Phase::Claiming { looked, .. } = &mut self.phase {
                     *looked = true;
@@ -156,7 +152,7 @@ impl Claim {
     }
 
     fn saw_own(&mut self, view: Option<PageView<'_>>, mut tenure: Tenure, commit: Option<Progress>) -> Option<Outcome> {
-        let Some(entry) = own_entry(view, self.entry()?, &tenure).filter(|entry| !entry.sealed) else {
+        let Some(entry) = own_entry(view, &self.entry()?, &tenure).filter(|entry| !entry.sealed) else {
             self.forget();
             return Some(Outcome::Fenced);
         };
@@ -168,7 +164,7 @@ impl Claim {
     }
 
     fn saw_last(&mut self, view: Option<PageView<'_>>, mut tenure: Tenure, last: Last) -> Option<Outcome> {
-        let Some(entry) = own_entry(view, self.entry()?, &tenure) else {
+        let Some(entry) = own_entry(view, &self.entry()?, &tenure) else {
             self.forget();
             return Some(Outcome::Fenced);
         };
@@ -177,13 +173,10 @@ impl Claim {
         }
         let ours = last.progress.as_ref().is_none_or(|progress| *progress == entry.progress) && last.completed == entry.completed;
         tenure.progress = entry.progress.clone();
-        self.end_sealed(tenure, entry.completed, last.charge);
-        Some(if ours { Outcome::Sealed } else { Outcome::Fenced })
-    }
-
-    /// What was written into the record when it was taken may have moved since: a write by that revision tells.
-    fn end_sealed(&mut self, tenure: Tenure, completed: bool, charge: Option<LastError>) {
+        let (completed, charge) = (entry.completed, last.charge);
+        // What was written into the record when it was taken may have moved since: a write at that revision tells.
         self.enter(Phase::Ended { tenure, completed, charge });
+        Some(if ours { Outcome::Sealed } else { Outcome::Fenced })
     }
 }
 
@@ -194,8 +187,7 @@ impl Seen {
     }
 }
 
-fn own_entry<'a>(view: Option<PageView<'a>>, key: crate::coordination::records::EntryKey, tenure: &Tenure) -> Option<&'a Entry> {
+fn own_entry<'a>(view: Option<PageView<'a>>, key: &EntryKey, tenure: &Tenure) -> Option<&'a Entry> {
     let PageView { revision, page } = view?;
-    let page: &LedgerPage = page;
-    page.entries.get(&key).filter(|_| revision.uid == tenure.page_uid)
+    page.entries.get(key).filter(|_| revision.uid == tenure.page_uid)
 }

@@ -182,12 +182,12 @@ mod tests {
         let (simulation, store) = (Simulation::new(3), Memory::new());
         let (first, old) = heart(&simulation, &store, "1");
         simulation.env().tasks().spawn("first", Box::pin(first.run(|| true)));
-        simulation.run(Duration::from_secs(60));
+        simulation.run(Duration::from_mins(1));
         let now = simulation.env().clock().monotonic();
         assert_eq!(old.term(now).map(|(term, _)| term), Some(1), "it beats on and on");
         let (second, new) = heart(&simulation, &store, "2");
         simulation.env().tasks().spawn("second", Box::pin(second.run(|| true)));
-        assert_eq!(simulation.run(Duration::from_secs(120)), 1, "the first has ended");
+        assert_eq!(simulation.run(Duration::from_mins(2)), 1, "the first has ended");
         let now = simulation.env().clock().monotonic();
         assert!(old.is_taken() && old.term(now).is_none());
         assert!(!new.is_taken() && new.term(now).is_some());
@@ -198,7 +198,7 @@ mod tests {
         let (simulation, store) = (Simulation::new(4), Memory::new());
         let (first, lease) = heart(&simulation, &store, "1");
         simulation.env().tasks().spawn("first", Box::pin(first.run(|| true)));
-        simulation.run(Duration::from_secs(60));
+        simulation.run(Duration::from_mins(1));
         let key = Key::Beat(WorkerName::new("w"));
         let (deleter, target) = (store.clone(), key.clone());
         let delete = async move {
@@ -206,7 +206,7 @@ mod tests {
             deleter.delete(&target, &known.revision).await.unwrap();
         };
         simulation.env().tasks().spawn("delete", Box::pin(delete));
-        simulation.run(Duration::from_secs(120));
+        simulation.run(Duration::from_mins(2));
         assert!(store.snapshot().contains_key(&key));
         assert!(lease.term(simulation.env().clock().monotonic()).is_some());
     }

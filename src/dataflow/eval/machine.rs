@@ -446,6 +446,7 @@ impl Walk {
 
     /// What would be too large is found before all of it is made.
     fn keep(&mut self, value: Value, limits: Limits) -> Result<(), Failure> {
+        ops::collected(&value)?;
         self.size = self.size.saturating_add(value.size());
         if self.size > limits.value_bytes {
             let what = format!("a value would take more than {} bytes", limits.value_bytes);

@@ -145,8 +145,12 @@ impl Tick<'_> {
             for step in &segment.steps {
                 self.step(block, step, frame, state)?;
             }
-            if whole && let Some(Slot::Failed(failure)) = frame.registers.get(segment.out as usize) {
-                return Err(trip(block, segment.place, failure));
+            match frame.registers.get(segment.out as usize) {
+                Some(Slot::Failed(failure)) if whole => return Err(trip(block, segment.place, failure)),
+                Some(Slot::Value(Value::Function(_))) if segment.hides => {
+                    return Err(trip(block, segment.place, &Failure::function("leave in an `out` stream")));
+                }
+                _ => {}
             }
         }
         for step in &block.after {
@@ -154,8 +158,10 @@ impl Tick<'_> {
         }
         for entry in &block.entries {
             let reads = Reads { registers: &frame.registers, cells: &state.cells };
-            if let Slot::Failed(failure) = reads.get(entry.operand) {
-                return Err(trip(block, entry.place, failure));
+            match reads.get(entry.operand) {
+                Slot::Failed(failure) => return Err(trip(block, entry.place, failure)),
+                Slot::Value(Value::Function(_)) => return Err(trip(block, entry.place, &Failure::function("be delayed"))),
+                _ => {}
             }
         }
         Ok(())

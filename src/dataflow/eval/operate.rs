@@ -221,7 +221,7 @@ fn more(code: &Code, reads: Reads<'_>, limits: Limits) -> Slot {
 
 fn made(values: Result<Vec<Value>, Slot>, make: impl FnOnce(Vec<Value>) -> Result<Value, Failure>) -> Slot {
     match values {
-        Ok(values) => make(values).into(),
+        Ok(values) => values.iter().try_for_each(ops::collected).and_then(|()| make(values)).into(),
         Err(slot) => slot,
     }
 }

@@ -48,9 +48,19 @@ pub(super) fn join(a: &Value, b: &Value, limits: Limits) -> Result<Value, Failur
     Value::list([left, right].concat(), limits)
 }
 
+/// Holds that a value may become a part of another.
+///
+/// # Errors
+/// It is a function.
+#[inline]
+pub fn collected(value: &Value) -> Result<(), Failure> {
+    if matches!(value, Value::Function(_)) { Err(Failure::function("stand in a list, map, struct or tuple")) } else { Ok(()) }
+}
+
 /// `List.append(l, x)`.
 pub(super) fn append(list: &Value, value: &Value, limits: Limits) -> Result<Value, Failure> {
     let items = elements("List.append", list)?;
+    collected(value)?;
     let mut made = Vec::with_capacity(items.len().saturating_add(1));
     made.extend_from_slice(items);
     made.push(value.clone());
@@ -95,6 +105,7 @@ pub(super) fn at_key(map: &Value, at: &Value) -> Result<Value, Failure> {
 pub(super) fn insert(map: &Value, at: &Value, value: &Value, limits: Limits) -> Result<Value, Failure> {
     let table = table("Map.insert", map)?;
     let key = key("Map.insert", at)?;
+    collected(value)?;
     let mut entries = Vec::with_capacity(table.entries().len().saturating_add(1));
     let (at, after) = table.find(key).map_or_else(|at| (at, at), |at| (at, at.saturating_add(1)));
     entries.extend_from_slice(table.entries().get(..at).unwrap_or_default());

@@ -16,7 +16,7 @@ mod text;
 
 pub use arithmetic::{add, divide, multiply, negate, power, remainder, subtract};
 pub use cast::cast;
-pub use collection::{elements, field, item, list_get, map_get};
+pub use collection::{collected, elements, field, item, list_get, map_get};
 pub use compare::{equals, greater, greater_equal, less, less_equal, not_equals};
 pub(in crate::dataflow) use numeric::nearest;
 pub use text::{concat, matches};

@@ -43,6 +43,8 @@ pub(crate) struct Segment {
     pub(crate) steps: Box<[Step]>,
     /// The register of its value.
     pub(crate) out: u32,
+    /// Whether it leaves under a type that may hide a function.
+    pub(crate) hides: bool,
     /// The place of the whole equation.
     pub(crate) place: u32,
     /// The state that it uses.

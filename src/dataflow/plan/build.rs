@@ -45,6 +45,8 @@ pub(crate) struct Equation {
     pub(crate) stream: Option<StreamId>,
     /// The register of its value.
     pub(crate) out: u32,
+    /// Whether its value leaves in records.
+    pub(crate) leaves: bool,
     /// What failures call the place: the stream, or the text.
     pub(crate) name: Arc<str>,
     pub(crate) ty: Type,
@@ -382,7 +384,8 @@ impl<'a> Builder<'a> {
             let Some(equation) = equation else { continue };
             let place = self.place(&equation.name, equation.span);
             let uses = std::mem::take(&mut self.uses);
-            segments.push((Segment { steps: steps.into(), out: equation.out, place, uses: Box::default() }, uses));
+            let hides = equation.leaves && equation.ty.is_loose();
+            segments.push((Segment { steps: steps.into(), out: equation.out, hides, place, uses: Box::default() }, uses));
         }
         let mut after = Vec::new();
         for (equation, segment) in (0..self.marks.len()).zip(&mut segments) {

@@ -34,18 +34,21 @@ impl Builder<'_> {
         let mut stores = std::mem::take(&mut self.stores);
         stores.sort_by_key(|stored| (stored.equation, stored.span));
         for stored in stores {
-            let of = match stored.owner {
-                Owner::Stream(id) => self.source.scope.stream(id).map(|stream| Operand::register(stream.register)),
+            // What a stream gives has not failed; under `Any` it may be a function, which enters no delay either.
+            let (of, may_fail) = match stored.owner {
+                Owner::Stream(id) => {
+                    let stream = self.source.scope.stream(id);
+                    (stream.map(|stream| Operand::register(stream.register)), stream.is_some_and(|stream| stream.ty.is_loose()))
+                }
                 Owner::Equation(equation, _) => {
                     let node = self.stored.get(&stored.owner).copied();
-                    let of = node.and_then(|node| get(&self.marks.get(equation)?.at, node));
-                    if let (Some(operand), Some(own)) = (of, self.source.equations.get(equation).cloned()) {
-                        let place = self.place(&own.name, stored.span);
-                        self.entries.push(Entry { operand, place });
-                    }
-                    of
+                    (node.and_then(|node| get(&self.marks.get(equation)?.at, node)), true)
                 }
             };
+            if may_fail && let (Some(operand), Some(own)) = (of, self.source.equations.get(stored.equation).cloned()) {
+                let place = self.place(&own.name, stored.span);
+                self.entries.push(Entry { operand, place });
+            }
             let of = of.unwrap_or(Operand::NOTHING);
             match stored.at {
                 At::Short { cell, length } => self.commits.push(Commit::Short { cell, length, of }),

@@ -118,7 +118,8 @@ impl Plan {
             let stream = checked.stream(*id)?;
             let Computed::Body(body) = stream.equation else { return None };
             let (name, ty) = (Arc::clone(&stream.name), stream.ty.clone());
-            Some(Equation { body, stream: Some(*id), out: slots.slot(*id), name, ty, span: stream.span })
+            let leaves = stream.kind == StreamKind::Out;
+            Some(Equation { body, stream: Some(*id), out: slots.slot(*id), leaves, name, ty, span: stream.span })
         };
         let gate = |reads: &[StreamId]| checked.inputs_behind(reads).into_iter().map(|id| slots.slot(id)).collect();
         let block = build::block(Source {

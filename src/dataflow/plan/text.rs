@@ -170,7 +170,7 @@ fn compile(text: &Arc<str>, spec: &TextSpec, checked: &CheckedExpr, limits: Limi
     let gate = |reads: &[StreamId]| reads.iter().map(|id| nth(*id)).filter(|at| *at != NONE).map(|at| at + count).collect();
     let span = Span::new(0, index(text.len()));
     let (name, ty) = (Arc::clone(text), checked.ty.clone());
-    let equation = Equation { body: checked.root, stream: None, out: 2 * count, name, ty, span };
+    let equation = Equation { body: checked.root, stream: None, out: 2 * count, leaves: false, name, ty, span };
     let block = build::block(Source {
         bodies: &checked.bodies,
         scope,

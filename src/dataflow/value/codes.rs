@@ -18,6 +18,7 @@ codes! {
     MISSING_FIELD = 2009, "MissingField", "A struct has no such field, or a tuple no such place.", "Declare the struct's type, so that records without the field are refused.";
     UNREADABLE = 2010, "Unreadable", "A text could not be read as what was wanted.", "Guard it with `Str.matches`.";
     FUNCTION_COMPARED = 2011, "FunctionCompared", "A function was compared.", "Compare its results.";
+    FUNCTION_PLACE = 2012, "FunctionPlace", "A function that a type `Any` hid would leave, be delayed or stand in a collection.", "Call it, and use its result.";
 
     VALUE_SIZE = 2101, "ValueSize", "A value would be larger than is allowed.", "Keep less: cut lists with `List.tail`, or use a window; the bound is a setting.";
     VALUE_DEPTH = 2102, "ValueDepth", "A value would be nested too deeply.", "Keep the parts in a list instead of in each other.";

@@ -100,6 +100,12 @@ impl Failure {
         Self::new(Code::VALUE_DEPTH, format!("a value would nest more than {MAX_DEPTH} deep"))
     }
 
+    /// A function stands where none may.
+    #[cold]
+    pub(crate) fn function(done: &str) -> Self {
+        Self::new(Code::FUNCTION_PLACE, format!("a function cannot {done}"))
+    }
+
     /// An operand is of a kind that the operation does not take.
     #[cold]
     pub(crate) fn kind(operation: &str, wanted: &str, got: &Value) -> Self {

@@ -91,6 +91,8 @@ pub struct Ending {
 pub struct Settings {
     /// The most rows of one submission.
     pub rows: usize,
+    /// The bytes of rows at which one is submitted, however few they are.
+    pub bytes: usize,
     /// How long rows wait for others.
     pub linger: Duration,
     /// How long an ending may take that nobody gave a deadline.
@@ -99,7 +101,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { rows: 256, linger: Duration::from_millis(5), drain: Duration::from_secs(30) }
+        Self { rows: 256, bytes: 1 << 20, linger: Duration::from_millis(5), drain: Duration::from_secs(30) }
     }
 }
 

@@ -30,6 +30,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender};
 
+/// After how many records of a batch the loop looks at its deadline.
+const LOOK: u32 = 64;
+
 /// One owner loop, as one future ([`Loop::run`]).
 pub struct Loop {
     env: Env,
@@ -148,6 +151,10 @@ impl Loop {
 
     /// The next thing to do: the mailbox first, then the writer, a change-over, time, and lanes in turn.
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Result<Step, RuntimeError>> {
+        // Before anything else: a loop that is busy would never come to wait for it (I26).
+        if self.is_overdue() {
+            return Poll::Ready(Ok(Step::Finished));
+        }
         if let Poll::Ready(Some(told)) = self.mailbox.poll_recv(cx) {
             return Poll::Ready(Ok(Step::Told(told)));
         }
@@ -195,14 +202,19 @@ impl Loop {
     /// Evaluates the batch at hand until it is through or the writer has no room.
     fn evaluate(&mut self) -> Result<(), RuntimeError> {
         let now = self.env.clock().monotonic();
+        let mut evaluated = 0_u32;
         while let Some((tenancy, keys, record)) = self.lanes.record() {
             self.evaluator.record(tenancy, keys, &record, &mut self.open)?;
             self.lanes.evaluated();
-            if self.open.len() >= self.settings.rows {
+            if self.open.len() >= self.settings.rows || self.open.bytes() >= self.settings.bytes {
                 self.submit()?;
                 if self.held.is_some() {
                     return Ok(());
                 }
+            }
+            evaluated = evaluated.wrapping_add(1);
+            if evaluated.is_multiple_of(LOOK) && self.is_overdue() {
+                return Ok(());
             }
         }
         self.lanes.through(self.next_admission());
@@ -264,6 +276,11 @@ impl Loop {
         }
         tell(&self.answers, FromLoop::Applied(root)).await;
         Ok(())
+    }
+
+    /// Whether the deadline of an ending has passed.
+    fn is_overdue(&self) -> bool {
+        self.finish.is_some_and(|by| by.left(self.env.clock().monotonic()).is_zero())
     }
 
     fn publish_counts(&mut self) {

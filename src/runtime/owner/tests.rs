@@ -149,7 +149,7 @@ impl Bench {
         let (answers, told) = mpsc::channel(1_024);
         let totals = Arc::<Totals>::default();
         let writer = Self::session(&world, &sink, &letters);
-        let settings = Settings { rows: 2, ..Settings::default() };
+        let settings = Settings { rows: 2, bytes: 1 << 20, ..Settings::default() };
         let wires = Wires { mailbox, answers, totals: Arc::clone(&totals) };
         let owner = Loop::new(&world.env(), program, Box::new(writer), settings, wires);
         world.env().tasks().thread("loop", Box::pin(owner.run()));
@@ -384,6 +384,32 @@ fn an_ending_with_input_left_fails() {
     bench.until(50);
     bench.finish(300);
     assert_eq!(bench.until(10_000), ["ended: not all that was read could be evaluated by the deadline"]);
+}
+
+/// A busy loop never waits: it has to look at its deadline by itself.
+#[test]
+fn an_ending_keeps_its_deadline_while_records_are_queued() {
+    let mut bench = Bench::start(strict(), Some(1));
+    bench.until(1);
+    for turn in 0..200 {
+        bench.lane.records(turn * 100 + 1, &[("a", "{\"x\":1}"); 100]);
+    }
+    bench.finish(0);
+    assert_eq!(bench.until(10_000).last().map(String::as_str), Some("ended: not all that was read could be evaluated by the deadline"));
+    assert!(bench.totals.read().records < 20_000);
+}
+
+#[test]
+fn few_large_rows_are_submitted_as_soon_as_many_small_ones() {
+    let wide = program("in x: Str\nout y: Str = x", 1, UndecodablePolicy::Fail, TickPolicy::Stop);
+    let mut bench = Bench::start(wide, Some(1));
+    let large = format!("{{\"x\":\"{}\"}}", "x".repeat(600 << 10));
+    bench.lane.records(1, &[("a", large.as_str())]);
+    bench.until(1);
+    assert_eq!(bench.sink.rows.lock().len(), 0, "one of them still waits for others");
+    bench.lane.records(2, &[("a", large.as_str())]);
+    bench.until(3);
+    assert_eq!(bench.sink.rows.lock().len(), 2);
 }
 
 #[test]

@@ -19,4 +19,4 @@ mod tenancy;
 pub use notice::{Notice, Trouble};
 pub use planner::{KinesisPlanner, StartRule};
 pub use position::{Position, PositionError, Start};
-pub use source::{KinesisSource, Setup};
+pub use source::{KinesisSource, Reports, Setup};

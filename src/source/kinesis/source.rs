@@ -15,7 +15,8 @@ use crate::error::Code;
 use crate::flow::{ErrorClass, Lane, Ordinal, SourceError, SplitId};
 use crate::kinesis::{ChildShard, Service, bounded};
 use crate::source::queue::{QueueLimits, queue};
-use std::collections::BTreeMap;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -37,9 +38,26 @@ pub struct Setup {
 pub struct KinesisSource {
     common: Arc<Common>,
     limits: QueueLimits,
+    book: Arc<Mutex<Book>>,
+}
+
+/// The tenancies of a source.
+#[derive(Default)]
+struct Book {
     open: BTreeMap<SplitId, Arc<Tenancy>>,
-    /// Of tenancies that are over.
-    notices: Vec<Notice>,
+    /// Of tenancies that are over; the newest.
+    notices: VecDeque<Notice>,
+}
+
+/// How many notices of tenancies that are over are kept until somebody asks.
+const NOTICES: usize = 1_024;
+
+/// What there is to say of a source's splits, for status and metrics, while the source itself is in the hands of whoever
+/// drives it.
+#[derive(Clone)]
+pub struct Reports {
+    common: Arc<Common>,
+    book: Arc<Mutex<Book>>,
 }
 
 impl KinesisSource {
@@ -48,7 +66,7 @@ impl KinesisSource {
     pub fn new(env: &Env, service: Arc<dyn Service>, setup: Setup) -> Self {
         let Setup { stream, identity, retention, limits } = setup;
         let common = Common { env: env.clone(), service, stream, identity, retention: AtomicI64::new(retention) };
-        Self { common: Arc::new(common), limits, open: BTreeMap::new(), notices: Vec::new() }
+        Self { common: Arc::new(common), limits, book: Arc::default() }
     }
 
     /// The same, for whatever stream the service has now.
@@ -61,32 +79,18 @@ impl KinesisSource {
         Ok(Self::new(env, service, setup))
     }
 
-    /// The stream's retention has changed; in microseconds.
-    pub fn set_retention(&self, retention: i64) {
-        self.common.retention.store(retention, Ordering::Relaxed);
-    }
-
-    /// The splits that cannot be read for now, and why.
+    /// What can be asked of it from elsewhere.
     #[must_use]
-    pub fn troubles(&self) -> Vec<(SplitId, Trouble)> {
-        self.open.iter().filter_map(|(split, tenancy)| Some((split.clone(), tenancy.trouble()?))).collect()
+    pub fn reports(&self) -> Reports {
+        Reports { common: Arc::clone(&self.common), book: Arc::clone(&self.book) }
     }
 
-    /// How far each split was behind its tip when it last read, in milliseconds.
-    #[must_use]
-    pub fn behind(&self) -> Vec<(SplitId, i64)> {
-        self.open.iter().filter_map(|(split, tenancy)| Some((split.clone(), tenancy.behind()?))).collect()
+    fn find(&self, split: &SplitId) -> Option<Arc<Tenancy>> {
+        self.book.lock().open.get(split).cloned()
     }
 
-    /// What happened since the last call.
-    pub fn take_notices(&mut self) -> Vec<Notice> {
-        let mut notices = std::mem::take(&mut self.notices);
-        notices.extend(self.open.values().flat_map(|tenancy| tenancy.take_notices()));
-        notices
-    }
-
-    fn tenancy(&self, split: &SplitId) -> Result<&Arc<Tenancy>, SourceError> {
-        self.open.get(split).ok_or_else(|| internal(format!("split {split} is not open")))
+    fn tenancy(&self, split: &SplitId) -> Result<Arc<Tenancy>, SourceError> {
+        self.find(split).ok_or_else(|| internal(format!("split {split} is not open")))
     }
 
     fn progress(&self, at: Ordinal, (place, end): Committed) -> SplitProgress {
@@ -98,6 +102,46 @@ impl KinesisSource {
             completed: end.is_some(),
             children: end.unwrap_or_default().iter().map(child).collect(),
         }
+    }
+}
+
+impl Reports {
+    /// The stream's retention has changed; in microseconds.
+    pub fn set_retention(&self, retention: i64) {
+        self.common.retention.store(retention, Ordering::Relaxed);
+    }
+
+    /// The splits that cannot be read for now, and why.
+    #[must_use]
+    pub fn troubles(&self) -> Vec<(SplitId, Trouble)> {
+        self.book.lock().each(Tenancy::trouble)
+    }
+
+    /// How far each split was behind its tip when it last read, in milliseconds.
+    #[must_use]
+    pub fn behind(&self) -> Vec<(SplitId, i64)> {
+        self.book.lock().each(Tenancy::behind)
+    }
+
+    /// What happened since the last call.
+    #[must_use]
+    pub fn take_notices(&self) -> Vec<Notice> {
+        let mut book = self.book.lock();
+        let mut notices: Vec<_> = book.notices.drain(..).collect();
+        notices.extend(book.open.values().flat_map(|tenancy| tenancy.take_notices()));
+        notices
+    }
+}
+
+impl Book {
+    fn each<T>(&self, ask: impl Fn(&Tenancy) -> Option<T>) -> Vec<(SplitId, T)> {
+        self.open.iter().filter_map(|(split, tenancy)| Some((split.clone(), ask(tenancy)?))).collect()
+    }
+}
+
+impl fmt::Debug for Reports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reports").field("identity", &self.common.identity).finish_non_exhaustive()
     }
 }
 
@@ -124,7 +168,7 @@ impl SplitSource for KinesisSource {
             );
             return Err(SourceError { class: ErrorClass::Fatal, code: Code::STREAM_RECREATED, message: message.into() });
         }
-        if self.open.contains_key(&split) {
+        if self.find(&split).is_some() {
             return Err(internal(format!("split {split} is open already")));
         }
         let start = Start::read(start.as_deref()).map_err(|error| unreadable(&split, &error))?;
@@ -133,7 +177,7 @@ impl SplitSource for KinesisSource {
         let reader = Reader::new(Arc::clone(&self.common), Arc::clone(&tenancy), descriptor.shard, start);
         let (feeder, lane) = queue(self.limits);
         self.common.env.tasks().spawn("kinesis fetcher", Box::pin(fetch::run(Arc::clone(&tenancy), reader, feeder)));
-        self.open.insert(split, tenancy);
+        self.book.lock().open.insert(split, tenancy);
         Ok(Box::new(lane))
     }
 
@@ -152,19 +196,22 @@ impl SplitSource for KinesisSource {
     }
 
     fn close_split(&mut self, split: &SplitId) {
-        if let Some(tenancy) = self.open.remove(split) {
+        let mut book = self.book.lock();
+        if let Some(tenancy) = book.open.remove(split) {
             tenancy.set_intake(Intake::Closed);
-            self.notices.extend(tenancy.take_notices());
+            book.notices.extend(tenancy.take_notices());
+            let over = book.notices.len().saturating_sub(NOTICES);
+            book.notices.drain(..over);
         }
     }
 
     fn take_finishing(&mut self) -> Vec<SplitId> {
-        self.open.iter().filter(|(_, tenancy)| tenancy.tell_end()).map(|(split, _)| split.clone()).collect()
+        self.book.lock().each(|tenancy| tenancy.tell_end().then_some(())).into_iter().map(|(split, ())| split).collect()
     }
 
     fn begin_revoke(&mut self, split: &SplitId) -> bool {
-        let tenancy = self.open.get(split);
-        if let Some(tenancy) = tenancy {
+        let tenancy = self.find(split);
+        if let Some(tenancy) = &tenancy {
             tenancy.set_intake(Intake::Stopped);
         }
         tenancy.is_some()
@@ -180,8 +227,8 @@ impl SplitSource for KinesisSource {
     }
 
     fn resume_intake(&mut self, split: &SplitId) -> bool {
-        let tenancy = self.open.get(split);
-        if let Some(tenancy) = tenancy {
+        let tenancy = self.find(split);
+        if let Some(tenancy) = &tenancy {
             tenancy.set_intake(Intake::Open);
         }
         tenancy.is_some()
@@ -191,7 +238,7 @@ impl SplitSource for KinesisSource {
 /// Fetchers are detached: none outlives its source.
 impl Drop for KinesisSource {
     fn drop(&mut self) {
-        for tenancy in self.open.values() {
+        for tenancy in self.book.lock().open.values() {
             tenancy.set_intake(Intake::Closed);
         }
     }
@@ -199,6 +246,9 @@ impl Drop for KinesisSource {
 
 impl fmt::Debug for KinesisSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KinesisSource").field("identity", &self.common.identity).field("open", &self.open.keys()).finish_non_exhaustive()
+        f.debug_struct("KinesisSource")
+            .field("identity", &self.common.identity)
+            .field("open", &self.book.lock().open.keys())
+            .finish_non_exhaustive()
     }
 }

@@ -34,7 +34,7 @@ fn planned(seed: u64) -> Options {
 #[test]
 fn planned_moves_splits_and_merges_repeat_nothing() {
     let (mut drained, mut completed) = (0, 0);
-    for seed in seeds(4) {
+    for seed in seeds(40) {
         let report = hold(planned(seed));
         assert_eq!((report.duplicates, report.errors.len()), (0, 0), "seed {seed}: {report:?}");
         drained += report.drained;
@@ -46,7 +46,7 @@ fn planned_moves_splits_and_merges_repeat_nothing() {
 #[test]
 fn i01_to_i18_hold_whatever_goes_wrong() {
     let (mut duplicates, mut completed) = (0, 0);
-    for seed in seeds(8) {
+    for seed in seeds(150) {
         let report = hold(Options::rough(seed));
         duplicates += report.duplicates;
         completed += report.completed;
@@ -72,7 +72,7 @@ fn drains_that_are_declined_or_come_too_late_are_forced() {
 #[test]
 fn entries_that_outgrow_their_page_move_to_another() {
     let mut pages = 0;
-    for seed in seeds(6) {
+    for seed in seeds(20) {
         let config = Config { page_entries: 2, page_bytes: 700, ..Config::default() };
         let report = hold(Options { config, reshards: 20, leaves: 5, shards: 6, ..Options::calm(seed) });
         pages += report.pages;

@@ -74,6 +74,29 @@ fn failures_do_not_enter_state() {
 }
 
 #[test]
+fn a_function_that_any_hides_goes_nowhere_where_functions_do_not() {
+    let hidden = "in n: Int\naux f: Any = if n == 0 then (\\v: Int -> v + 1) else n\n";
+    let one = |rest: &str, wanted: Json| shows(&format!("{hidden}{rest}"), &json!([{"n": 2}, {"n": 0}]), &json!([wanted, "!"]));
+    one("out y: Any = f", json!(2));
+    one("out y: Int = n\nout z = f", json!(2));
+    one("out y: Int = n\nout z: Any = default(n, f)\nout w: Any = dynamic(\"f\", {f})", json!(2));
+    for delayed in ["default(f[1], 0)", "default(f[9], 0)", "default(default(f, 0)[1], 0)"] {
+        one(&format!("aux d: Any = {delayed}\nout y: Int = n"), json!(2));
+    }
+    for collected in
+        ["[f]", "(f, n)", "{a: f}", "Map(\"a\": f)", "List.append([f], n)", "Map.insert(Map(), \"a\", f)", "List.map(\\v -> f, [1])"]
+    {
+        one(&format!("aux c: Any = {collected}\nout y: Int = n"), json!(2));
+    }
+    // Held, chosen and called it may be.
+    shows(
+        &format!("{hidden}aux g: Any = latch(f, n)\nout y: Any = if n == 0 then f(4) else n"),
+        &json!([{"n": 2}, {"n": 0}]),
+        &json!([2, 5]),
+    );
+}
+
+#[test]
 fn the_first_in_the_plans_order_is_named() {
     let mut run = Run::new("in n: Int\nout b: Int = a + 1 / n\nout a: Int = 2 / n\nout c: Int = default((3 / n)[1], 0)");
     let Err(TickError::Failed(failure)) = run.tick(&json!({"n": 0})) else { panic!() };

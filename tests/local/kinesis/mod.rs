@@ -1,6 +1,7 @@
 //! Reading and writing Kinesis, on the fake of `tests/support/fake_kinesis.rs` and a simulation's clock.
 
 mod conformance;
+mod fleet;
 mod planning;
 mod sink;
 mod source;

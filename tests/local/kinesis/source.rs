@@ -173,7 +173,7 @@ fn scenario_12_a_timestamp_ahead_of_the_service_is_its_now_and_reads_without_tro
         let plan = KinesisPlanner::new(&env, fake.clone(), StartRule::Timestamp(ours)).plan().await.unwrap();
         let mut reading = open(&env, &fake, &shard, plan.start.as_deref());
         env.clock().sleep(SECOND / 10).await;
-        assert!(reading.source.troubles().is_empty());
+        assert!(reading.source.reports().troubles().is_empty());
         write(&fake, &shard, 0..2);
         assert_eq!(reading.records(2).await, numbers(0..2));
     });
@@ -272,7 +272,7 @@ fn scenario_15_throttling_and_failures_lose_nothing_keep_the_call_budget_and_are
         write(&fake, &shard, 1_000..1_010);
         assert_eq!(reading.records(10).await, numbers(1_000..1_010));
         assert_eq!(fake.over_limit(), 0, "more calls than a shard allows");
-        assert!(reading.source.troubles().is_empty() && reading.source.take_notices().is_empty());
+        assert!(reading.source.reports().troubles().is_empty() && reading.source.reports().take_notices().is_empty());
     });
 }
 
@@ -322,12 +322,12 @@ fn scenario_17_what_somebody_must_mend_is_shown_until_it_is_mended_and_loses_not
             write(&fake, &shard, 3..6);
             let begun = fake.asked().len();
             env.clock().sleep(3 * MINUTE).await;
-            assert_eq!(reading.source.troubles()[0].1.code, code);
+            assert_eq!(reading.source.reports().troubles()[0].1.code, code);
             assert!(fake.asked().len() - begun < 20, "it is tried slowly");
             fake.works();
             assert_eq!(reading.records(3).await, numbers(3..6));
             env.clock().sleep(SECOND).await;
-            assert!(reading.source.troubles().is_empty());
+            assert!(reading.source.reports().troubles().is_empty());
         }
     });
 }
@@ -385,7 +385,7 @@ fn a_gap_is_reported_only_if_something_unread_can_be_in_it() {
                 write(&fake, &shard, 4..5);
             }
             assert_eq!(again.records(1).await, numbers(4..5));
-            let notices = again.source.take_notices();
+            let notices = again.source.reports().take_notices();
             assert_eq!(notices.len(), usize::from(!watched), "{watched} {there}: {notices:?}");
             if let Some(Notice::Gap { after, next, since, until, .. }) = notices.first() {
                 assert!(after.is_some() && next.is_some() == there && since < until && *since == place.tip_time, "{notices:?}");
@@ -406,7 +406,7 @@ fn empty_pages_with_a_lag_of_all_that_is_kept_lead_to_the_oldest_record() {
         fake.set_sticky(true);
         let mut reading = resume(&env, &fake, &shard, &format!("after/{gone}"));
         assert_eq!(reading.records(3).await, numbers(1..4));
-        assert!(matches!(&reading.source.take_notices()[..], [Notice::Gap { after: Some(_), next: None, .. }]));
+        assert!(matches!(&reading.source.reports().take_notices()[..], [Notice::Gap { after: Some(_), next: None, .. }]));
     });
 }
 
@@ -423,7 +423,9 @@ fn scenario_11_a_shard_that_expired_while_nobody_read_it_is_reported_and_its_chi
         write(&fake, &low, 3..5);
         let mut reading = resume(&env, &fake, &shard, &format!("after/{sequence}"));
         assert!(reading.until_its_end().await.is_empty());
-        assert!(matches!(&reading.source.take_notices()[..], [Notice::Gap { after: Some(after), next: None, .. }] if *after == sequence));
+        assert!(
+            matches!(&reading.source.reports().take_notices()[..], [Notice::Gap { after: Some(after), next: None, .. }] if *after == sequence)
+        );
         let end = reading.source.sweep(&reading.split, Ordinal::default()).unwrap().unwrap();
         assert!(end.completed && end.children.len() == 2);
         let mut child = open(&env, &fake, &low, None);
@@ -443,7 +445,7 @@ fn a_lag_near_the_retention_is_said_once() {
         let mut reading = open(&env, &fake, &shard, None);
         reading.records(5).await;
         env.clock().sleep(SECOND).await;
-        let notices = reading.source.take_notices();
+        let notices = reading.source.reports().take_notices();
         assert!(matches!(notices[..], [Notice::RetentionAtRisk { behind, .. }] if behind >= 48 * 60_000), "{notices:?}");
     });
 }
@@ -479,6 +481,24 @@ fn a_drain_ends_where_intake_stopped_and_whoever_reads_on_repeats_nothing() {
 }
 
 #[test]
+fn a_drain_is_over_only_once_the_fetcher_rests() {
+    simulate(HOUR, |env| async move {
+        let fake = Fake::new(&env, 1);
+        let shard = fake.shards()[0].clone();
+        write(&fake, &shard, 0..3);
+        let mut reading = open(&env, &fake, &shard, None);
+        reading.records(3).await;
+        env.clock().sleep(10 * SECOND).await;
+        let at = Ordinal::new(3);
+        assert!(reading.source.drain_ready(&reading.split, at).unwrap().is_none(), "nobody asked for it");
+        assert!(reading.source.begin_revoke(&reading.split));
+        assert!(reading.source.drain_ready(&reading.split, at).unwrap().is_none(), "the fetcher has not heard of it");
+        env.clock().sleep(SECOND).await;
+        assert!(reading.source.drain_ready(&reading.split, at).unwrap().is_some());
+    });
+}
+
+#[test]
 fn i12_a_drain_never_completes_a_split() {
     simulate(HOUR, |env| async move {
         let (fake, shard, _) = closed(&env, 0);
@@ -491,7 +511,7 @@ fn i12_a_drain_never_completes_a_split() {
         let mut next = resume_at(&env, &fake, &shard, &place);
         assert!(next.until_its_end().await.is_empty());
         assert!(next.source.sweep(&next.split, Ordinal::default()).unwrap().unwrap().completed);
-        assert!(next.source.take_notices().is_empty());
+        assert!(next.source.reports().take_notices().is_empty());
     });
 }
 
@@ -539,10 +559,10 @@ fn a_stream_that_is_gone_is_waited_for_and_its_positions_are_kept() {
         assert_eq!(reading.records(3).await, numbers(0..3));
         fake.set_gone(true);
         env.clock().sleep(10 * MINUTE).await;
-        assert_eq!(reading.source.troubles()[0].1.code, Code::STREAM_NOT_FOUND);
+        assert_eq!(reading.source.reports().troubles()[0].1.code, Code::STREAM_NOT_FOUND);
         fake.set_gone(false);
         write(&fake, &shard, 3..6);
         assert_eq!(reading.records(3).await, numbers(3..6));
-        assert!(reading.source.take_notices().is_empty());
+        assert!(reading.source.reports().take_notices().is_empty());
     });
 }

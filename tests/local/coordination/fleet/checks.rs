@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) type Counts = BTreeMap<u32, u64>;
 
 pub(crate) fn encode(counts: &Counts) -> StateHead {
-    let text: String = counts.iter().map(|(key, count)| format!("{key}={count};")).collect();
-    StateHead::Inline(text.into_bytes().into())
+    let pairs: Vec<String> = counts.iter().map(|(key, count)| format!("{key}={count}")).collect();
+    StateHead::Inline(pairs.join(";").into_bytes().into())
 }
 
 pub(crate) fn decode(head: &StateHead) -> Counts {
     let StateHead::Inline(bytes) = head else { panic!("the scripted loop keeps its state inline") };
     let text = std::str::from_utf8(bytes).unwrap();
-    let pairs = text.split_terminator(';').map(|pair| pair.split_once('=').unwrap());
+    let pairs = text.split(';').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap());
     pairs.map(|(key, count)| (key.parse().unwrap(), count.parse().unwrap())).collect()
 }
 

@@ -199,7 +199,9 @@ impl Script {
         let ttl = self.fleet.options.config.ttl;
         let mut members = self.fleet.members.lock();
         let workers: Vec<Worker> = members.workers.values().cloned().collect();
-        workers.iter().for_each(|worker| members.note(worker, self.now, ttl));
+        for worker in &workers {
+            members.note(worker, self.now, ttl);
+        }
         drop(members);
         self.recover();
     }
@@ -304,10 +306,14 @@ impl Script {
             *until = self.now;
         }
         let workers: Vec<Worker> = self.fleet.members.lock().workers.values().cloned().collect();
-        workers.iter().for_each(|worker| worker.way.lock().rates = Rates::default());
+        for worker in workers {
+            worker.way.lock().rates = Rates::default();
+        }
         self.recover();
         let workers: Vec<Worker> = self.fleet.members.lock().workers.values().cloned().collect();
-        workers.iter().for_each(|worker| worker.way.lock().rates = Rates::default());
+        for worker in workers {
+            worker.way.lock().rates = Rates::default();
+        }
         let mut left = None;
         for _ in 0..180 {
             self.second();

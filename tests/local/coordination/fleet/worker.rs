@@ -149,8 +149,12 @@ impl Control {
         mail.waker = Some(context.waker().clone());
         let (watermarks, captures) = (std::mem::take(&mut mail.watermarks), std::mem::take(&mut mail.captures));
         drop(mail);
-        watermarks.into_iter().for_each(|(lane, to)| self.driver.watermark(lane, to));
-        captures.into_iter().for_each(|capture| self.driver.stored(capture));
+        for (lane, to) in watermarks {
+            self.driver.watermark(lane, to);
+        }
+        for capture in captures {
+            self.driver.stored(capture);
+        }
         if self.worker.said.lock().leave {
             self.driver.leave();
         }
@@ -160,7 +164,7 @@ impl Control {
         match event {
             Event::Joined(term) => self.driver.ready(term, self.fleet.root),
             Event::LanesAdded(gains) => gains.into_iter().for_each(|gain| self.gained(gain)),
-            Event::LanesRevoked(lanes, barrier) => self.revoked(&lanes, barrier),
+            Event::LanesRevoked(lanes, barrier) => self.revoked(&lanes, &barrier),
             Event::LanesRetired(lanes) => lanes.iter().for_each(|lane| self.retired(*lane)),
             Event::CaptureDue(lanes) => {
                 for lane in lanes.iter().filter_map(|lane| self.lanes.get(lane)) {
@@ -216,7 +220,7 @@ impl Control {
         self.env.tasks().spawn("sink", Box::pin(send(lane, gain.id, (self.mail.clone(), self.fleet.clone(), self.env.clone()))));
     }
 
-    fn revoked(&mut self, lanes: &[LaneId], barrier: Barrier) {
+    fn revoked(&mut self, lanes: &[LaneId], barrier: &Barrier) {
         for id in lanes {
             let Some(lane) = self.lanes.remove(id) else { continue };
             let split = lane.lock().split.clone();
@@ -248,7 +252,7 @@ impl Control {
         let now = self.fleet.world.env.clock().monotonic();
         let (ttl, minute) = (self.fleet.options.config.ttl, Duration::from_mins(1));
         let beaten = self.worker.way.lock().beaten;
-        let fresh = beaten.is_some_and(|beaten| now.saturating_sub(beaten) < ttl * 3 / 4 - Duration::from_secs(1));
+        let fresh = beaten.is_some_and(|beaten| now.saturating_sub(beaten) + Duration::from_secs(1) < ttl * 3 / 4);
         let resumed_at = self.worker.said.lock().resumed_at;
         let rested = resumed_at.is_zero() || now.saturating_sub(resumed_at) > minute;
         // An entry that outgrows its page moves by release and claim.
@@ -400,7 +404,7 @@ async fn send(state: Arc<Mutex<Lanes>>, id: LaneId, beside: (Arc<Mutex<Mail>>, A
 impl Members {
     /// Notes a lapse that the script can see: no heartbeat answered for three quarters of the time.
     pub(crate) fn note(&mut self, worker: &Worker, now: Duration, ttl: Duration) {
-        if worker.way.lock().beaten.is_some_and(|beaten| now.saturating_sub(beaten) >= ttl * 3 / 4 - Duration::from_secs(2)) {
+        if worker.way.lock().beaten.is_some_and(|beaten| now.saturating_sub(beaten) + Duration::from_secs(2) >= ttl * 3 / 4) {
             self.last_lapse.insert(worker.name.clone(), now);
         }
     }
