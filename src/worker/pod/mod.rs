@@ -17,13 +17,14 @@ pub use start::{Whoami, WorkerError, work};
 
 use super::control::{Control, Notice};
 use super::open::Places;
+use crate::api::children;
 use crate::api::revision;
 use crate::api::stream_worker::{Fault, Instruction, Versions};
 use crate::api::worker_settings::WorkerSettings;
 use crate::coordination::DriverError;
 use crate::env::{Env, Work};
 use crate::error::Meaning;
-use crate::flow::{RootRef, SourceError};
+use crate::flow::{RootRef, SourceError, SplitId};
 use crate::program::Change;
 use crate::runtime::{Ending as LoopEnding, Program};
 use crate::source::kinesis::Reports;
@@ -273,7 +274,8 @@ impl Pod {
         }
         let installed = self.desk.installed();
         let splits = installed.into_iter().flat_map(|root| self.control.took_over(root.epoch));
-        let splits = splits.filter_map(|(split, after)| Some((split.to_string(), sequence(after?).to_owned()))).collect();
+        let name = |split: &SplitId| children::split(&self.settings.pipeline, split.as_str());
+        let splits = splits.filter_map(|(split, after)| Some((name(split), sequence(after?).to_owned()))).collect();
         let through = Through { is_through: self.control.is_through(), splits };
         let answer = self.desk.answer(self.control.incarnation(), through);
         Said { answer, faults: self.faults.list(now), versions: Some(versions()) }
