@@ -192,7 +192,7 @@ impl Checks {
         if after.state == SplitState::Completed && before.state != SplitState::Completed {
             self.log.lock().completed += 1;
             let data = self.stream.shard(split);
-            self.hold(is == data.records.len() as u64 && !data.children.is_empty(), "I12", || say("completed before its end"));
+            self.hold(is == data.records.len() as u64 && data.has_ended(), "I12", || say("completed before its end"));
             for child in &data.children {
                 self.hold(split_record(memory, child).is_some(), "I18", || say(&format!("no record of its child {child}")));
             }
@@ -232,7 +232,7 @@ impl Checks {
         }
         if new.completed {
             let data = self.stream.shard(&key.0);
-            let ended = !data.children.is_empty() && position(&new.progress) == data.records.len() as u64;
+            let ended = data.has_ended() && position(&new.progress) == data.records.len() as u64;
             self.hold(ended, "I12", || say("completed before its end"));
         }
     }
@@ -273,10 +273,10 @@ impl Checks {
             if at != data.records.len() as u64 {
                 return Some(format!("{split} is committed to {at} of {}: {record:?}", data.records.len()));
             }
-            if !data.children.is_empty() && record.state != SplitState::Completed {
+            if data.has_ended() && record.state != SplitState::Completed {
                 return Some(format!("{split} has ended, and is not completed: {record:?}"));
             }
-            if data.children.is_empty() && (record.owner.is_none() || self.readers(&split) != 1) {
+            if !data.has_ended() && (record.owner.is_none() || self.readers(&split) != 1) {
                 return Some(format!("{split} is read by {}: {record:?}", self.readers(&split)));
             }
         }

@@ -43,6 +43,8 @@ pub(crate) struct Options {
     pub(crate) lie: Lie,
     pub(crate) wrong: Wrong,
     pub(crate) slip: Slip,
+    /// Whether the plan says that no further shards will come.
+    pub(crate) is_final: bool,
     /// How fast the first worker's clock runs, in percent.
     pub(crate) clock: u32,
 }
@@ -68,6 +70,7 @@ impl Options {
             lie: Lie::None,
             wrong: Wrong::Nothing,
             slip: Slip::Nothing,
+            is_final: false,
             clock: 100,
         }
     }

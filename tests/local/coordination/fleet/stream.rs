@@ -3,7 +3,8 @@
 use super::checks::Checks;
 use millrace::coordination::records::{Descriptor, Progress, Shard};
 use millrace::coordination::source::{Plan, Planned, Planner, SplitOpening, SplitProgress, SplitSource};
-use millrace::flow::{Batch, Lane, LaneItem, Ordinal, Page, Record, SourceError, SplitId};
+use millrace::error::Code;
+use millrace::flow::{Batch, ErrorClass, Lane, LaneItem, Ordinal, Page, Record, SourceError, SplitId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,6 +26,14 @@ pub(crate) struct ShardData {
     pub(crate) range: (u32, u32),
     pub(crate) records: Vec<Numbered>,
     pub(crate) children: Vec<SplitId>,
+    /// It has ended without children: a file.
+    pub(crate) closed: bool,
+}
+
+impl ShardData {
+    pub(crate) fn has_ended(&self) -> bool {
+        self.closed || !self.children.is_empty()
+    }
 }
 
 /// The stream; its clones are the same one.
@@ -105,6 +114,15 @@ impl Stream {
         data.changed();
     }
 
+    /// Ends all open shards, without children.
+    pub(crate) fn finish(&self) {
+        let mut data = self.0.lock();
+        for split in data.open() {
+            data.shards.get_mut(&split).unwrap().closed = true;
+        }
+        data.changed();
+    }
+
     pub(crate) fn shards(&self) -> BTreeMap<SplitId, ShardData> {
         self.0.lock().shards.clone()
     }
@@ -130,6 +148,19 @@ impl Planner for Stream {
     }
 }
 
+/// The stream as one that never gets further shards.
+pub(crate) struct Final(pub(crate) Stream);
+
+impl Planner for Final {
+    fn plan(&self) -> Planned<'_> {
+        Box::pin(async { Ok(Plan { is_final: true, ..self.0.plan().await? }) })
+    }
+}
+
+fn error(class: ErrorClass, message: &str) -> SourceError {
+    SourceError { class, code: Code::INTERNAL, message: message.into() }
+}
+
 /// What goes wrong with a source on purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Wrong {
@@ -145,6 +176,20 @@ pub(crate) enum Wrong {
     FallsBack,
     /// It says that a drained split is read to its end.
     CompletesDrain,
+    /// It answers for another record than it was asked for.
+    AnswersElse,
+    /// Every other opening fails, and may be tried again.
+    OpensHaltingly,
+    /// The first shard can never be opened.
+    RefusesOne,
+    /// The first shard's commits cannot be encoded.
+    LosesPlaces,
+    /// The first shard's resume is refused.
+    RefusesResume,
+    /// Each lane breaks after its 20th record, and may be opened again.
+    LanesBreak,
+    /// The pipeline cannot go on.
+    Fatal,
 }
 
 /// A reader's place, shared by its lane and its source.
@@ -164,6 +209,7 @@ pub(crate) struct Source {
     /// Every so many revocations are declined; 0: none.
     declines: u64,
     revocations: u64,
+    openings: u64,
     batch: usize,
     places: BTreeMap<SplitId, Arc<Mutex<Place>>>,
     finishing: Arc<Mutex<Vec<SplitId>>>,
@@ -174,7 +220,7 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(stream: Stream, checks: Arc<Checks>, wrong: Wrong, declines: u64) -> Self {
         let (places, finishing) = (BTreeMap::new(), Arc::default());
-        Self { stream, checks, wrong, declines, revocations: 0, batch: 3, places, finishing, revoked: Vec::new() }
+        Self { stream, checks, wrong, declines, revocations: 0, openings: 0, batch: 3, places, finishing, revoked: Vec::new() }
     }
 
     fn place(&self, split: &SplitId, watermark: Ordinal) -> SplitProgress {
@@ -187,7 +233,7 @@ impl Source {
             _ => {}
         }
         let done = place.ended && place.emitted == watermark.get();
-        let completed = done || (self.wrong == Wrong::EndsEarly && !data.children.is_empty());
+        let completed = done || (self.wrong == Wrong::EndsEarly && data.has_ended());
         let named = completed && self.wrong != Wrong::ForgetsChildren;
         let children = data.children.iter().filter(|_| named).map(|child| shard(child, &self.stream.shard(child))).collect();
         SplitProgress { watermark, position: Some(position.to_string().into()), tip_time: None, completed, children }
@@ -197,22 +243,37 @@ impl Source {
 impl SplitSource for Source {
     fn open_split(&mut self, opening: SplitOpening) -> Result<Box<dyn Lane>, SourceError> {
         let split = opening.shard.split;
+        self.openings += 1;
+        match self.wrong {
+            Wrong::OpensHaltingly if self.openings.is_multiple_of(2) => return Err(error(ErrorClass::Retryable, "not now")),
+            Wrong::RefusesOne if is_first(&split) => return Err(error(ErrorClass::Record, "cannot be opened")),
+            Wrong::Fatal => return Err(error(ErrorClass::Fatal, "no such stream")),
+            _ => {}
+        }
         let start = opening.resume.position.map_or(0, |position| position.parse().unwrap());
         let place = Place { start, emitted: 0, stopped: false, ended: false, waker: None };
         let place = Arc::new(Mutex::new(place));
         let before = self.places.insert(split.clone(), place.clone());
         assert!(before.is_none(), "{split} was opened twice");
         let (stream, finishing) = (self.stream.clone(), self.finishing.clone());
-        Ok(Box::new(Reader { split, stream, place, finishing, batch: self.batch, driver: opening.waker }))
+        let breaks = self.wrong == Wrong::LanesBreak;
+        Ok(Box::new(Reader { split, stream, place, finishing, batch: self.batch, driver: opening.waker, breaks }))
     }
 
     fn validate_resume(&mut self, split: &SplitId, progress: &Progress) -> Result<(), SourceError> {
         self.checks.resumes(split, progress);
+        if self.wrong == Wrong::RefusesResume && is_first(split) {
+            return Err(error(ErrorClass::Record, "no such position"));
+        }
         Ok(())
     }
 
     fn encode_commit(&mut self, split: &SplitId, watermark: Ordinal) -> Result<SplitProgress, SourceError> {
-        Ok(self.place(split, watermark))
+        match self.wrong {
+            Wrong::AnswersElse => Ok(self.place(split, watermark.next())),
+            Wrong::LosesPlaces if is_first(split) => Err(error(ErrorClass::Record, "no place is known")),
+            _ => Ok(self.place(split, watermark)),
+        }
     }
 
     fn sweep(&mut self, split: &SplitId, watermark: Ordinal) -> Result<Option<SplitProgress>, SourceError> {
@@ -249,6 +310,10 @@ impl SplitSource for Source {
     }
 }
 
+fn is_first(split: &SplitId) -> bool {
+    split.as_str() == "shard-000"
+}
+
 struct Reader {
     split: SplitId,
     stream: Stream,
@@ -256,6 +321,7 @@ struct Reader {
     finishing: Arc<Mutex<Vec<SplitId>>>,
     batch: usize,
     driver: Waker,
+    breaks: bool,
 }
 
 impl Lane for Reader {
@@ -265,6 +331,9 @@ impl Lane for Reader {
         place.waker = Some(context.waker().clone());
         if place.stopped {
             return Poll::Pending;
+        }
+        if self.breaks && place.emitted >= 20 {
+            return Poll::Ready(LaneItem::Failed(error(ErrorClass::Retryable, "the connection is gone")));
         }
         let shard = &data.shards[&self.split];
         let from = usize::try_from(place.start + place.emitted).unwrap();
@@ -288,7 +357,7 @@ impl Lane for Reader {
             place.emitted += u64::try_from(to - from).unwrap();
             return Poll::Ready(LaneItem::Batch(Batch { page: Arc::new(page), records: 0..to - from, first }));
         }
-        if shard.children.is_empty() {
+        if !shard.has_ended() {
             data.waiting.push(context.waker().clone());
             return Poll::Pending;
         }

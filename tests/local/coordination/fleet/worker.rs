@@ -3,13 +3,14 @@
 use super::checks::{Counts, decode, encode};
 use super::faulty::{Faulty, Way};
 use super::machine::Machine;
-use super::stream::{Numbered, Source};
+use super::stream::{Final, Numbered, Source};
 use super::{Fleet, Members};
 use millrace::coordination::records::WorkerName;
+use millrace::coordination::source::Planner;
 use millrace::coordination::{Driver, Event};
 use millrace::env::Env;
 use millrace::error::{Meaning, Retry};
-use millrace::flow::{Barrier, CaptureId, Gain, Lane, LaneId, LaneItem, Ordinal, RootRef, SplitEpoch, SplitId, StoredCapture};
+use millrace::flow::{Barrier, CaptureId, Gain, Lane, LaneId, LaneItem, Ordinal, RootRef, SourceError, SplitEpoch, SplitId, StoredCapture};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -54,6 +55,9 @@ pub(crate) struct Said {
     pub(crate) ended: Option<String>,
     pub(crate) resumed_at: Duration,
     pub(crate) drained: u64,
+    pub(crate) all_complete: u64,
+    /// What came up and may pass.
+    pub(crate) errors: Vec<String>,
 }
 
 /// One lane's loop.
@@ -75,6 +79,7 @@ struct Lanes {
 struct Mail {
     watermarks: Vec<(LaneId, Ordinal)>,
     captures: Vec<StoredCapture>,
+    failures: Vec<(LaneId, SourceError)>,
     waker: Option<Waker>,
 }
 
@@ -102,7 +107,9 @@ pub(crate) fn start(fleet: &Arc<Fleet>, worker: &Worker) {
     let store = Faulty { world: fleet.world.clone(), state: worker.way.clone() };
     let who = (WorkerName::new(&worker.name), "pod");
     let options = &fleet.options;
-    let driver = Driver::start(env.clone(), Arc::new(store), Arc::new(fleet.stream.clone()), who, options.config);
+    let live = fleet.stream.clone();
+    let planner: Arc<dyn Planner> = if options.is_final { Arc::new(Final(live)) } else { Arc::new(live) };
+    let driver = Driver::start(env.clone(), Arc::new(store), planner, who, options.config);
     let source = Source::new(fleet.stream.clone(), fleet.world.checks.clone(), options.wrong, options.declines);
     let mut control = Control {
         fleet: fleet.clone(),
@@ -134,7 +141,7 @@ impl Control {
                     self.fleet.world.checks.crashed(&self.worker.name);
                     return Poll::Ready(());
                 }
-                Poll::Ready(Err(_)) => {}
+                Poll::Ready(Err(error)) => self.worker.said.lock().errors.push(error.to_string()),
                 Poll::Pending if leaves => {
                     self.worker.said.lock().ended = Some("left".into());
                     return Poll::Ready(());
@@ -148,7 +155,11 @@ impl Control {
         let mut mail = self.mail.lock();
         mail.waker = Some(context.waker().clone());
         let (watermarks, captures) = (std::mem::take(&mut mail.watermarks), std::mem::take(&mut mail.captures));
+        let failures = std::mem::take(&mut mail.failures);
         drop(mail);
+        for (lane, error) in failures {
+            self.driver.lane_failed(lane, error);
+        }
         for (lane, to) in watermarks {
             self.driver.watermark(lane, to);
         }
@@ -173,6 +184,7 @@ impl Control {
                     lane.waker.take().into_iter().for_each(Waker::wake);
                 }
             }
+            Event::AllComplete => self.worker.said.lock().all_complete += 1,
             Event::Drained(_) => self.worker.said.lock().drained += 1,
             _ => {}
         }
@@ -257,7 +269,8 @@ impl Control {
         let rested = resumed_at.is_zero() || now.saturating_sub(resumed_at) > minute;
         // An entry that outgrows its page moves by release and claim.
         let roomy = self.fleet.options.config.page_bytes >= millrace::coordination::Config::default().page_bytes;
-        fresh && rested && roomy && !self.source.revoked.contains(split) && !self.lapsed_lately(now)
+        let whole = self.fleet.options.wrong != super::stream::Wrong::LanesBreak;
+        fresh && rested && roomy && whole && !self.source.revoked.contains(split) && !self.lapsed_lately(now)
     }
 
     /// A lease that lapsed may be back by now.
@@ -325,7 +338,13 @@ impl Evaluating {
                         mail.wake();
                     }
                 }
-                Poll::Ready(LaneItem::End | LaneItem::Failed(_)) => self.lane = None,
+                Poll::Ready(LaneItem::End) => self.lane = None,
+                Poll::Ready(LaneItem::Failed(error)) => {
+                    self.lane = None;
+                    let mut mail = self.mail.lock();
+                    mail.failures.push((self.id, error));
+                    mail.wake();
+                }
                 Poll::Pending => return Poll::Pending,
             }
         }
