@@ -13,6 +13,8 @@ mod plan;
 mod run;
 mod subject;
 mod trace;
+#[cfg(feature = "worker")]
+mod worker;
 
 use crate::api::manifest::{self, ManifestError, Problem};
 use crate::codec::BindingError;
@@ -50,6 +52,9 @@ enum Command {
     /// Looks after the pipelines of a cluster: the controller.
     #[cfg(feature = "operator")]
     Operator(operator::Arguments),
+    /// Reads a pipeline's shards and evaluates its root: what runs in a worker's pod.
+    #[cfg(feature = "worker")]
+    Worker(worker::Arguments),
     /// Prints the CustomResourceDefinitions.
     Crd(crd::Arguments),
     /// Prints the script by which a shell completes this command line.
@@ -109,8 +114,16 @@ enum CliError {
     #[cfg(feature = "operator")]
     #[error("the operator ends: {0}")]
     Operator(#[from] crate::operator::OperatorError),
+    /// A worker cannot start.
+    #[cfg(feature = "worker")]
+    #[error(transparent)]
+    Settings(crate::api::worker_settings::SettingsError),
+    /// A worker ends.
+    #[cfg(feature = "worker")]
+    #[error("the worker ends: {0}")]
+    Worker(Box<crate::worker::WorkerError>),
     /// The API server cannot be found.
-    #[cfg(feature = "operator")]
+    #[cfg(feature = "kube")]
     #[error("no API server: neither a pod's service account nor a kubeconfig can be used")]
     NoCluster(#[source] Box<kube::config::InferConfigError>),
     /// Files did not pass; their findings have been printed.
@@ -143,7 +156,11 @@ impl Meaning for CliError {
             Self::Local(_, _, error) => error.code(),
             #[cfg(feature = "operator")]
             Self::Operator(error) => error.code(),
-            #[cfg(feature = "operator")]
+            #[cfg(feature = "worker")]
+            Self::Settings(error) => error.code(),
+            #[cfg(feature = "worker")]
+            Self::Worker(error) => error.code(),
+            #[cfg(feature = "kube")]
             Self::NoCluster(_) => Code::CLUSTER_FAILED,
             Self::Names(..) => Code::NAMES_DIFFER,
             Self::OtherFile(..) => Code::BAD_ARGUMENT,
@@ -165,7 +182,11 @@ impl Meaning for CliError {
             Self::Local(_, _, error) => run::exit(error),
             #[cfg(feature = "operator")]
             Self::Operator(error) => error.exit(),
-            #[cfg(feature = "operator")]
+            #[cfg(feature = "worker")]
+            Self::Settings(error) => error.exit(),
+            #[cfg(feature = "worker")]
+            Self::Worker(error) => error.exit(),
+            #[cfg(feature = "kube")]
             Self::NoCluster(_) => Exit::Usage,
             Self::Output(_) | Self::Yaml(_) | Self::Unwritable(..) => Exit::Fault,
             Self::Both(both) if both.0.exit() == Exit::Usage => Exit::Usage,
@@ -207,6 +228,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Trace(arguments) => trace::run(&arguments, &mut out),
         #[cfg(feature = "operator")]
         Command::Operator(arguments) => operator::run(arguments),
+        #[cfg(feature = "worker")]
+        Command::Worker(arguments) => worker::run(arguments),
         Command::Crd(arguments) => crd::run(&arguments, &mut out),
         Command::Completions(arguments) => completions::run(&arguments, &mut out),
     };

@@ -8,9 +8,8 @@ use super::{CliError, Output};
 use crate::api::class::{self, Class};
 use crate::api::manifest::{self, Problem};
 use crate::api::pipeline::{CutoverMode, KeyBy};
-use crate::dataflow::plan::PlanStream;
-use crate::dataflow::{Decision, Plan, Transfer};
-use crate::lang::checked::StreamKind;
+use crate::dataflow::{Decision, Transfer};
+use crate::program::ports;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -112,7 +111,7 @@ impl Report {
         let keys = pipelines.and_then(|(old, new)| keys(old, new));
         let transfer = Transfer::new(&old.loaded.plan, &new.loaded.plan);
         let mode = pipelines.map(|(_, new)| new.manifest.spec.cutover.as_ref().and_then(|cutover| cutover.mode).unwrap_or_default());
-        let mut interface = ports(&old.loaded.plan, &new.loaded.plan);
+        let mut interface = differing(&ports(&old.loaded.plan), &ports(&new.loaded.plan));
         let fields = pipelines.map(|(old, new)| fields(old, new, changed)).unwrap_or_default();
         let program = fields.iter().filter(|(_, class)| *class == Class::Program);
         interface.extend(program.map(|(path, _)| path).filter(|path| is_interface(path)).cloned());
@@ -194,19 +193,7 @@ fn streams(transfer: &Transfer, key_changed: bool, mode: Option<CutoverMode>) ->
     all.collect()
 }
 
-/// The inputs and `out` streams that only one of two roots has, or under another type.
-fn ports(old: &Plan, new: &Plan) -> Vec<String> {
-    let ports = |plan: &Plan| -> BTreeMap<String, String> {
-        let of = |stream: &PlanStream| match stream.kind {
-            StreamKind::In => Some((format!("in {}", stream.name), stream.ty.to_string())),
-            StreamKind::Out => Some((format!("out {}", stream.name), stream.ty.to_string())),
-            StreamKind::Aux => None,
-        };
-        plan.streams().iter().filter_map(of).collect()
-    };
-    differing(&ports(old), &ports(new))
-}
-
+/// The names that only one of two has, or under another meaning.
 fn differing(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Vec<String> {
     let names: BTreeSet<_> = old.keys().chain(new.keys()).collect();
     names.into_iter().filter(|name| old.get(*name) != new.get(*name)).cloned().collect()

@@ -5,9 +5,11 @@
 //! May not: know a rule of manifests (`api`) or of the language (`lang`); evaluate.
 
 mod bindings;
+mod change;
 mod names;
 
 pub use bindings::{bindings, root_bindings};
+pub use change::{Change, ports};
 
 use crate::api::manifest::Problem;
 use crate::api::pipeline::{self, StreamPipelineSpec};

@@ -7,7 +7,7 @@ use super::tenants::{Tenant, Tenants};
 use crate::coordination::source::SplitSource;
 use crate::coordination::{Driver, DriverError, Event};
 use crate::error::{Meaning, Retry};
-use crate::flow::{Barrier, CaptureId, Deadline, Digest, Gain, LaneId, RootRef, SplitId, StoredCapture};
+use crate::flow::{Barrier, CaptureId, Deadline, Digest, Gain, LaneId, RootEpoch, RootRef, SplitId, StoredCapture};
 use crate::runtime::{Added, Ending, FromLoop, OutputWriter, Prepared, Program, ToLoop};
 use crate::state::{SplitKeys, StateError, restore};
 use std::collections::{BTreeMap, VecDeque};
@@ -116,6 +116,21 @@ impl Control {
     /// How many splits are held.
     pub fn held(&self) -> usize {
         self.driver.held().count()
+    }
+
+    /// This life of the worker, as records name it.
+    #[must_use]
+    pub fn incarnation(&self) -> &str {
+        self.driver.incarnation().as_str()
+    }
+
+    /// Where this root took over, of each split that is open: the position behind the last record under the one before it;
+    /// none: nothing had been read.
+    pub fn took_over(&self, epoch: RootEpoch) -> impl Iterator<Item = (&SplitId, Option<&str>)> {
+        self.driver.progress().filter_map(move |(split, progress)| {
+            let cutover = progress.cutovers.iter().find(|cutover| cutover.epoch == epoch)?;
+            Some((split, cutover.after.as_deref()))
+        })
     }
 
     /// The splits that are read, by name.

@@ -7,10 +7,16 @@ mod assemble;
 mod control;
 mod local;
 mod open;
+#[cfg(feature = "worker")]
+mod pod;
 mod sources;
+#[cfg(feature = "worker")]
+mod streams;
 mod tenants;
 
 pub use assemble::{AssembleError, assemble};
 pub use control::{Control, LoopWires, Notice};
 pub use local::{Local, LocalError, LocalReport};
 pub use open::{Places, open_session};
+#[cfg(feature = "worker")]
+pub use pod::{Whoami, WorkerError, work};

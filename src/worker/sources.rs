@@ -5,6 +5,8 @@
 
 use super::local::LocalError;
 use crate::api::pipeline::StreamPipelineSpec;
+use crate::api::revision::Program;
+use crate::api::worker_settings::GeneratorReach;
 use crate::coordination::source::{Planner, SplitSource};
 use crate::env::Env;
 use crate::flow::SplitId;
@@ -40,25 +42,39 @@ pub(super) async fn source(
         return if source.path == file::STANDARD_INPUT { files(env, path, &outputs) } else { files(env, &folder.join(path), &outputs) };
     }
     if let Some(source) = &spec.source.generator {
-        let recipe = Recipe {
+        let program = Program::of(spec, None)?;
+        let made = GeneratorReach {
             seed: source.seed.unwrap_or_default(),
-            rate: source.rate_per_second.and_then(|rate| rate.try_into().ok()).unwrap_or(10),
-            records: source.records.and_then(|records| records.try_into().ok()),
-            fields: fields(spec, loaded),
-            key: spec.key_by.as_ref().and_then(|key| key.field.as_deref()).map(tokens),
+            rate_per_second: source.rate_per_second.unwrap_or(10),
+            records: source.records,
         };
-        let reader = GeneratorReader { env: env.clone(), recipe };
-        return Ok(simple("generator", vec![SplitId::new("generator")], reader));
+        return Ok(generator(env, recipe(&made, &program, loaded)));
     }
     kinesis(env, spec).await
+}
+
+/// Records of a recipe.
+pub(super) fn generator(env: &Env, recipe: Recipe) -> Sourced {
+    let reader = GeneratorReader { env: env.clone(), recipe };
+    simple("generator", vec![SplitId::new("generator")], reader)
+}
+
+/// What a generator makes for a program.
+pub(super) fn recipe(made: &GeneratorReach, program: &Program, loaded: &Loaded) -> Recipe {
+    Recipe {
+        seed: made.seed,
+        rate: made.rate_per_second.try_into().unwrap_or(10),
+        records: made.records.and_then(|records| records.try_into().ok()),
+        fields: fields(program, loaded),
+        key: program.key_by.as_ref().and_then(|key| key.field.as_deref()).map(tokens),
+    }
 }
 
 /// The one stream of a spec.
 #[cfg(feature = "worker")]
 async fn kinesis(env: &Env, spec: &StreamPipelineSpec) -> Result<Sourced, LocalError> {
-    use crate::api::pipeline::{Retrieval, StartType};
-    use crate::kinesis::{Client, ClientSettings, StreamName};
-    use crate::source::kinesis::{KinesisPlanner, KinesisSource, StartRule};
+    use super::streams::Stream;
+    use crate::api::pipeline::Retrieval;
     let unsupported = |path, what| Err(LocalError::Unsupported { path, what });
     let [stream] = spec.source.kinesis.as_deref().unwrap_or_default() else {
         return unsupported("spec.source.kinesis", "this version reads one stream: give each a pipeline of its own");
@@ -69,22 +85,11 @@ async fn kinesis(env: &Env, spec: &StreamPipelineSpec) -> Result<Sourced, LocalE
     if stream.retrieval.is_some_and(|retrieval| retrieval != Retrieval::Polling) {
         return unsupported("spec.source.kinesis[0].retrieval", "this version polls: leave it out");
     }
-    let start = match stream.start_at.as_ref().map(|start| (start.r#type, start.timestamp.as_ref())) {
-        None | Some((StartType::Latest, _)) => StartRule::Latest,
-        Some((StartType::Timestamp, at)) => StartRule::Timestamp(at.and_then(crate::api::scalar::Timestamp::micros).unwrap_or_default()),
-        Some((StartType::TrimHorizon, _)) => StartRule::TrimHorizon,
-        Some((StartType::KclTable, _)) => {
-            return unsupported("spec.source.kinesis[0].startAt", "this version takes over no KCL table: use Timestamp");
-        }
+    let Some(stream) = Stream::of_manifest(stream) else {
+        return unsupported("spec.source.kinesis[0].startAt", "this version takes over no KCL table: use Timestamp");
     };
-    let name = match (&stream.stream_arn, &stream.stream_name) {
-        (Some(arn), _) => StreamName::Arn(arn.clone()),
-        (None, name) => StreamName::Name(name.clone().unwrap_or_default()),
-    };
-    let (region, endpoint, role) = (stream.region.clone(), stream.endpoint.clone(), stream.role_arn.clone());
-    let service = Arc::new(Client::new(&ClientSettings { stream: name, region, endpoint, role }).await);
-    let source = KinesisSource::connect(env, service.clone(), stream.name(), QueueLimits::default()).await?;
-    Ok((Box::new(source), Arc::new(KinesisPlanner::new(env, service, start))))
+    let (source, planner) = stream.connect(env).await?;
+    Ok((Box::new(source), Arc::new(planner)))
 }
 
 #[cfg(not(feature = "worker"))]
@@ -94,7 +99,11 @@ async fn kinesis(_env: &Env, _spec: &StreamPipelineSpec) -> Result<Sourced, Loca
     Err(LocalError::Unsupported { path: "spec.source.kinesis", what })
 }
 
-fn files(env: &Env, path: &Path, outputs: &[PathBuf]) -> Result<Sourced, LocalError> {
+/// A file, a folder, or `-`; none of the outputs may be in it.
+///
+/// # Errors
+/// There is no such file.
+pub(super) fn files(env: &Env, path: &Path, outputs: &[PathBuf]) -> Result<Sourced, LocalError> {
     let splits = file::splits(path)?;
     apart(path, outputs)?;
     let names = splits.iter().map(|split| split.id.clone()).collect();
@@ -129,12 +138,11 @@ fn simple(stream: &str, splits: Vec<SplitId>, reader: impl Reader + 'static) -> 
 }
 
 /// The fields that the inputs bind to, shorter pointers first.
-fn fields(spec: &StreamPipelineSpec, loaded: &Loaded) -> Vec<(Vec<String>, Kind)> {
-    let bound = spec.root.inputs.as_ref();
+fn fields(program: &Program, loaded: &Loaded) -> Vec<(Vec<String>, Kind)> {
     let inputs = loaded.plan.streams().iter().take(loaded.plan.inputs());
     let mut fields: Vec<_> = inputs
         .filter_map(|input| {
-            let binding = bound.and_then(|bound| bound.get(&*input.name));
+            let binding = program.root.inputs.get(&*input.name);
             let pointer = match binding.map(|at| at.split_once(':').map_or(at.as_str(), |(_, at)| at)) {
                 None => vec![input.name.to_string()],
                 Some(at) if at.starts_with('/') => tokens(at),
@@ -143,7 +151,7 @@ fn fields(spec: &StreamPipelineSpec, loaded: &Loaded) -> Vec<(Vec<String>, Kind)
             Some((pointer, kind(&input.ty)))
         })
         .collect();
-    if let Some(time) = spec.root.time.as_deref().filter(|time| time.starts_with('/')) {
+    if let Some(time) = program.root.time.as_deref().filter(|time| time.starts_with('/')) {
         fields.push((tokens(time), Kind::Time));
     }
     fields.sort_by_key(|(pointer, _)| pointer.len());

@@ -17,8 +17,10 @@ impl Driver {
         if self.standing.root.is_none() || !self.hints.plan.as_ref().is_some_and(|plan| plan.whole) {
             return;
         }
-        if let Some(assignment) = &self.hints.assignment {
-            let wanted = assignment.splits.clone();
+        // Who leaves lets go of all by itself: there may be no leader to ask it to.
+        let assigned = self.hints.assignment.as_ref().map(|assignment| assignment.splits.clone());
+        let wanted = if self.standing.leaving { Some(BTreeSet::new()) } else { assigned };
+        if let Some(wanted) = wanted {
             self.revoke_others(&wanted, now);
             let claimed: Vec<SplitId> = wanted.iter().filter(|split| self.should_claim(split)).cloned().collect();
             let left: Vec<SplitId> = self.named(&wanted).collect();

@@ -21,7 +21,7 @@ pub use start::Config;
 
 use super::ledger::Me;
 use super::membership::{Lease, Observer};
-use super::records::{Assignment, PageId, PlanRecord, SplitRecord, WorkerName};
+use super::records::{Assignment, Incarnation, PageId, PlanRecord, Progress, SplitRecord, WorkerName};
 use super::source::SplitSource;
 use super::store::Store;
 use crate::env::{Env, Work};
@@ -193,6 +193,17 @@ impl Driver {
     pub fn held(&self) -> impl Iterator<Item = (&SplitId, Option<LaneId>)> {
         let held = self.seats.iter().filter(|(_, seat)| seat.claim.held().is_some() || seat.tenancy.is_some());
         held.map(|(split, seat)| (split, seat.tenancy.as_ref().map(|tenancy| tenancy.lane)))
+    }
+
+    /// This life of the worker, as records name it.
+    #[must_use]
+    pub const fn incarnation(&self) -> &Incarnation {
+        &self.me.incarnation
+    }
+
+    /// What stands committed of the splits that are open.
+    pub fn progress(&self) -> impl Iterator<Item = (&SplitId, &Progress)> {
+        self.seats.iter().filter_map(|(split, seat)| Some((split, &seat.tenancy.as_ref()?.base)))
     }
 
     /// This worker's name.

@@ -1,0 +1,89 @@
+//! `millrace worker`: what runs in a worker's pod.
+//!
+//! Owns: what the pod hands to it, its logs, the signals that end it, its last words.
+//! May not: decide anything; `worker` does.
+
+use super::{CliError, explained};
+use crate::api::children::{POD_NAME_VARIABLE, POD_NAMESPACE_VARIABLE, POD_UID_VARIABLE, SETTINGS_VARIABLE};
+use crate::api::pipeline::LogLevel;
+use crate::api::worker_settings::WorkerSettings;
+use crate::env::{self, Env};
+use crate::worker::{self, Places, Whoami};
+use futures::future::select;
+use std::fs::OpenOptions;
+use std::future::Future;
+use std::io::Write;
+use std::pin::pin;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// Where Kubernetes reads a container's last words, unless its spec says otherwise.
+const LAST_WORDS: &str = "/dev/termination-log";
+
+/// All of it is set by the operator.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The settings, as JSON.
+    #[arg(long, env = SETTINGS_VARIABLE, hide_env_values = true)]
+    settings: String,
+    /// The pod's namespace.
+    #[arg(long, env = POD_NAMESPACE_VARIABLE)]
+    namespace: String,
+    /// The pod's name.
+    #[arg(long, env = POD_NAME_VARIABLE)]
+    name: String,
+    /// The pod's uid.
+    #[arg(long, env = POD_UID_VARIABLE)]
+    uid: String,
+}
+
+pub(super) fn run(arguments: Arguments) -> Result<(), CliError> {
+    let done = started(arguments);
+    if let Err(error) = &done {
+        last_words(&explained(error));
+    }
+    done
+}
+
+fn started(arguments: Arguments) -> Result<(), CliError> {
+    let settings = WorkerSettings::read(&arguments.settings).map_err(CliError::Settings)?;
+    log(settings.log_level);
+    let whoami = Whoami { namespace: arguments.namespace, name: arguments.name, uid: arguments.uid };
+    env::run(|env| work(env, settings, whoami))?
+}
+
+async fn work(env: Env, settings: WorkerSettings, whoami: Whoami) -> Result<(), CliError> {
+    let stop = asked_to_stop()?;
+    let config = kube::Config::infer().await.map_err(|error| CliError::NoCluster(Box::new(error)))?;
+    let places = Places { folder: "/".into(), stdout: Box::new(|| Box::new(std::io::stdout())) };
+    worker::work(&env, (config, whoami), settings, places, stop).await.map_err(|error| CliError::Worker(Box::new(error)))
+}
+
+/// Completes when the process is asked to end.
+fn asked_to_stop() -> std::io::Result<impl Future<Output = ()> + Send> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        select(pin!(terminate.recv()), pin!(interrupt.recv())).await;
+    })
+}
+
+fn log(level: LogLevel) {
+    let level = match level {
+        LogLevel::Error => "error",
+        LogLevel::Warn => "warn",
+        LogLevel::Info => "info",
+        LogLevel::Debug => "debug",
+        LogLevel::Trace => "trace",
+    };
+    let filter = EnvFilter::builder().parse_lossy(format!("warn,millrace={level}"));
+    // It fails only where a test has set one before.
+    let _set = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
+
+/// Tells Kubernetes why this ends, where it listens.
+fn last_words(words: &str) {
+    // Outside a container there is no such file, and it is not made.
+    if let Ok(mut file) = OpenOptions::new().write(true).open(LAST_WORDS) {
+        let _told = file.write_all(words.as_bytes());
+    }
+}
