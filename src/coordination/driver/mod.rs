@@ -25,7 +25,7 @@ use super::records::{Assignment, Incarnation, PageId, PlanRecord, Progress, Spli
 use super::source::SplitSource;
 use super::store::Store;
 use crate::env::{Env, Work};
-use crate::flow::{ErrorClass, LaneId, Ordinal, RootRef, SourceError, SplitId, StoredCapture};
+use crate::flow::{LaneId, Ordinal, RootRef, SplitId, StoredCapture};
 use desk::Desk;
 use inbox::Inbox;
 use seat::{Loss, Seat};
@@ -161,16 +161,6 @@ impl Driver {
             tenancy.capture.get_or_insert(capture);
             self.inbox.nudge();
         }
-    }
-
-    /// A lane has failed. What may pass is opened again, from its last commit; a fault of the split's own is charged to it.
-    /// Unknown lanes are absorbed: the tenancy is over, and it costs nobody anything (I7).
-    pub fn lane_failed(&mut self, lane: LaneId, error: SourceError) {
-        let Some(split) = self.lanes.get(&lane).cloned() else { return };
-        let charge = (error.class == ErrorClass::Record).then(|| self.charge(&error));
-        self.force(&split, charge);
-        self.out.errors.push(error.into());
-        self.inbox.nudge();
     }
 
     /// Answers [`Event::Joined`]: the committed root was read after it, this one is installed, outputs are open. Claims

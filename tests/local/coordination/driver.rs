@@ -66,15 +66,6 @@ fn a_split_whose_resume_is_refused_is_left_and_never_taken() {
 }
 
 #[test]
-fn a_lane_that_breaks_is_opened_again_from_its_last_commit_and_charges_nothing() {
-    let script = after(90, one_worker(Wrong::LanesBreak));
-    assert!(errors(&script).contains(&"the connection is gone".to_owned()));
-    assert_eq!((record(&script, "shard-000").attempts, record(&script, "shard-001").attempts), (0, 0));
-    let report = script.settle();
-    assert!(report.found.is_empty() && report.claims > 6, "{report:#?}");
-}
-
-#[test]
 fn i02_a_place_of_another_record_than_asked_for_ends_the_worker() {
     let report = after(60, one_worker(Wrong::AnswersElse)).report();
     assert!(report.errors.iter().any(|error| error.contains("asked for the place of record")), "{report:#?}");

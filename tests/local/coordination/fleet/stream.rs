@@ -186,8 +186,6 @@ pub(crate) enum Wrong {
     LosesPlaces,
     /// The first shard's resume is refused.
     RefusesResume,
-    /// Each lane breaks after its 20th record, and may be opened again.
-    LanesBreak,
     /// The pipeline cannot go on.
     Fatal,
 }
@@ -256,8 +254,7 @@ impl SplitSource for Source {
         let before = self.places.insert(split.clone(), place.clone());
         assert!(before.is_none(), "{split} was opened twice");
         let (stream, finishing) = (self.stream.clone(), self.finishing.clone());
-        let breaks = self.wrong == Wrong::LanesBreak;
-        Ok(Box::new(Reader { split, stream, place, finishing, batch: self.batch, driver: opening.waker, breaks }))
+        Ok(Box::new(Reader { split, stream, place, finishing, batch: self.batch, driver: opening.waker }))
     }
 
     fn validate_resume(&mut self, split: &SplitId, progress: &Progress) -> Result<(), SourceError> {
@@ -321,7 +318,6 @@ struct Reader {
     finishing: Arc<Mutex<Vec<SplitId>>>,
     batch: usize,
     driver: Waker,
-    breaks: bool,
 }
 
 impl Lane for Reader {
@@ -331,9 +327,6 @@ impl Lane for Reader {
         place.waker = Some(context.waker().clone());
         if place.stopped {
             return Poll::Pending;
-        }
-        if self.breaks && place.emitted >= 20 {
-            return Poll::Ready(LaneItem::Failed(error(ErrorClass::Retryable, "the connection is gone")));
         }
         let shard = &data.shards[&self.split];
         let from = usize::try_from(place.start + place.emitted).unwrap();

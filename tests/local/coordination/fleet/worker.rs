@@ -10,7 +10,7 @@ use millrace::coordination::source::Planner;
 use millrace::coordination::{Driver, Event};
 use millrace::env::Env;
 use millrace::error::{Meaning, Retry};
-use millrace::flow::{Barrier, CaptureId, Gain, Lane, LaneId, LaneItem, Ordinal, RootRef, SourceError, SplitEpoch, SplitId, StoredCapture};
+use millrace::flow::{Barrier, CaptureId, Gain, Lane, LaneId, LaneItem, Ordinal, RootRef, SplitEpoch, SplitId, StoredCapture};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -79,7 +79,6 @@ struct Lanes {
 struct Mail {
     watermarks: Vec<(LaneId, Ordinal)>,
     captures: Vec<StoredCapture>,
-    failures: Vec<(LaneId, SourceError)>,
     waker: Option<Waker>,
 }
 
@@ -155,11 +154,7 @@ impl Control {
         let mut mail = self.mail.lock();
         mail.waker = Some(context.waker().clone());
         let (watermarks, captures) = (std::mem::take(&mut mail.watermarks), std::mem::take(&mut mail.captures));
-        let failures = std::mem::take(&mut mail.failures);
         drop(mail);
-        for (lane, error) in failures {
-            self.driver.lane_failed(lane, error);
-        }
         for (lane, to) in watermarks {
             self.driver.watermark(lane, to);
         }
@@ -269,8 +264,7 @@ impl Control {
         let rested = resumed_at.is_zero() || now.saturating_sub(resumed_at) > minute;
         // An entry that outgrows its page moves by release and claim.
         let roomy = self.fleet.options.config.page_bytes >= millrace::coordination::Config::default().page_bytes;
-        let whole = self.fleet.options.wrong != super::stream::Wrong::LanesBreak;
-        fresh && rested && roomy && whole && !self.source.revoked.contains(split) && !self.lapsed_lately(now)
+        fresh && rested && roomy && !self.source.revoked.contains(split) && !self.lapsed_lately(now)
     }
 
     /// A lease that lapsed may be back by now.
@@ -338,13 +332,7 @@ impl Evaluating {
                         mail.wake();
                     }
                 }
-                Poll::Ready(LaneItem::End) => self.lane = None,
-                Poll::Ready(LaneItem::Failed(error)) => {
-                    self.lane = None;
-                    let mut mail = self.mail.lock();
-                    mail.failures.push((self.id, error));
-                    mail.wake();
-                }
+                Poll::Ready(LaneItem::End | LaneItem::Failed(_)) => self.lane = None,
                 Poll::Pending => return Poll::Pending,
             }
         }
