@@ -2,9 +2,11 @@
 
 use super::fleet::stream::Wrong;
 use super::fleet::{Options, Script, run};
+use millrace::coordination::Config;
 use millrace::coordination::records::{SplitRecord, SplitState};
 use millrace::coordination::store::{Key, Record};
 use millrace::flow::SplitId;
+use std::time::Duration;
 
 fn one_worker(wrong: Wrong) -> Options {
     Options { workers: 1, shards: 2, wrong, ..Options::calm(3) }
@@ -63,6 +65,15 @@ fn a_split_whose_resume_is_refused_is_left_and_never_taken() {
     let (bad, good) = (record(&script, "shard-000"), record(&script, "shard-001"));
     assert!(bad.owner.is_none() && !bad.opened && good.owner.is_some());
     assert!(errors(&script).contains(&"no such position".to_owned()));
+}
+
+#[test]
+fn a_listing_that_fails_is_told_of_and_holds_up_nothing() {
+    let config = Config { discover: Duration::from_secs(1), ..Config::default() };
+    let script = after(60, Options { config, reshards: 30, ..one_worker(Wrong::Nothing) });
+    assert!(errors(&script).contains(&"a listing that fails".to_owned()));
+    let report = script.settle();
+    assert!(report.found.is_empty() && report.completed > 0 && report.errors.is_empty(), "{report:#?}");
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use super::checks::Checks;
 use millrace::coordination::records::{Descriptor, Progress, Shard};
-use millrace::coordination::source::{Plan, Planned, Planner, SplitOpening, SplitProgress, SplitSource};
+use millrace::coordination::source::{Discovered, Plan, Planned, Planner, SplitOpening, SplitProgress, SplitSource};
+use millrace::env::Env;
 use millrace::error::Code;
 use millrace::flow::{Batch, ErrorClass, Lane, LaneItem, Ordinal, Page, Record, SourceError, SplitId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 pub(crate) const KEYS: u32 = 16;
 
@@ -123,6 +125,11 @@ impl Stream {
         data.changed();
     }
 
+    /// All shards, as a listing tells them.
+    fn list(&self) -> Vec<Shard> {
+        self.shards().iter().map(|(split, data)| shard(split, data)).collect()
+    }
+
     pub(crate) fn shards(&self) -> BTreeMap<SplitId, ShardData> {
         self.0.lock().shards.clone()
     }
@@ -141,19 +148,40 @@ fn shard(split: &SplitId, data: &ShardData) -> Shard {
     Shard { split: split.clone(), descriptor, parents: data.parents.clone() }
 }
 
-impl Planner for Stream {
-    fn plan(&self) -> Planned<'_> {
-        let initial = self.shards().iter().map(|(split, data)| shard(split, data)).collect();
-        Box::pin(std::future::ready(Ok(Plan { stream: "stream".into(), start: None, initial, is_final: false })))
+/// How one worker lists the stream.
+pub(crate) struct Lister {
+    pub(crate) stream: Stream,
+    pub(crate) env: Env,
+    /// It never gets further shards.
+    pub(crate) is_final: bool,
+    pub(crate) wrong: Wrong,
+}
+
+impl Lister {
+    /// Some listings fail; the others show what was a while ago.
+    async fn list(&self) -> Result<Vec<Shard>, SourceError> {
+        let mut listed = self.stream.list();
+        self.env.clock().sleep(Duration::from_millis(self.env.random().number() % 3_000)).await;
+        if self.env.random().number().is_multiple_of(6) {
+            return Err(error(ErrorClass::Retryable, "a listing that fails"));
+        }
+        if self.wrong == Wrong::ListsOrphans {
+            for shard in &mut listed {
+                shard.parents.clear();
+            }
+        }
+        Ok(listed)
     }
 }
 
-/// The stream as one that never gets further shards.
-pub(crate) struct Final(pub(crate) Stream);
-
-impl Planner for Final {
+impl Planner for Lister {
     fn plan(&self) -> Planned<'_> {
-        Box::pin(async { Ok(Plan { is_final: true, ..self.0.plan().await? }) })
+        let plan = Plan { stream: "stream".into(), start: None, initial: self.stream.list(), is_final: self.is_final };
+        Box::pin(std::future::ready(Ok(plan)))
+    }
+
+    fn discover<'a>(&'a self, _: &'a Arc<str>) -> Discovered<'a> {
+        Box::pin(self.list())
     }
 }
 
@@ -188,6 +216,8 @@ pub(crate) enum Wrong {
     RefusesResume,
     /// The pipeline cannot go on.
     Fatal,
+    /// Its listings name no parents.
+    ListsOrphans,
 }
 
 /// A reader's place, shared by its lane and its source.

@@ -3,10 +3,9 @@
 use super::checks::{Counts, decode, encode};
 use super::faulty::{Faulty, Way};
 use super::machine::Machine;
-use super::stream::{Final, Numbered, Source};
+use super::stream::{Lister, Numbered, Source};
 use super::{Fleet, Members};
 use millrace::coordination::records::WorkerName;
-use millrace::coordination::source::Planner;
 use millrace::coordination::{Driver, Event};
 use millrace::env::Env;
 use millrace::error::{Meaning, Retry};
@@ -106,9 +105,8 @@ pub(crate) fn start(fleet: &Arc<Fleet>, worker: &Worker) {
     let store = Faulty { world: fleet.world.clone(), state: worker.way.clone() };
     let who = (WorkerName::new(&worker.name), "pod");
     let options = &fleet.options;
-    let live = fleet.stream.clone();
-    let planner: Arc<dyn Planner> = if options.is_final { Arc::new(Final(live)) } else { Arc::new(live) };
-    let driver = Driver::start(env.clone(), Arc::new(store), planner, who, options.config);
+    let planner = Lister { stream: fleet.stream.clone(), env: env.clone(), is_final: options.is_final, wrong: options.wrong };
+    let driver = Driver::start(env.clone(), Arc::new(store), Arc::new(planner), who, options.config);
     let source = Source::new(fleet.stream.clone(), fleet.world.checks.clone(), options.wrong, options.declines);
     let mut control = Control {
         fleet: fleet.clone(),
