@@ -162,12 +162,15 @@ async fn workload(
 ) -> Result<(), OperatorError> {
     // A worker may read a revision before it is told of it.
     revisions.extend(view.wish.named.filter(|_| view.wish.valid).map(|digest| children::revision(&reader.name, digest)));
+    let pods = reader.pods().await?;
+    let lives = lives(&pods);
     let ground = Ground {
         name: &reader.name,
         namespace: &reader.namespace,
         uid: pipeline.metadata.uid.as_deref().unwrap_or_default(),
         spec: &pipeline.spec,
         revisions: &revisions,
+        pods: &lives,
         image: &context.settings.worker_image,
     };
     let Applied { template, obstacle, invalid } = apply::apply(reader, ground).await?;
@@ -176,7 +179,6 @@ async fn workload(
         view.wish.valid = false;
     }
     view.obstacle = obstacle;
-    let pods = reader.pods().await?;
     let leader = if pods.is_empty() { None } else { reader.leader().await? };
     view.fleet.pods = pods.iter().map(|pod| worker(pod, template.as_deref(), leader.as_deref())).collect();
     view.fleet.trouble = troubles(reader, &view.fleet, &pods).await?;
@@ -184,6 +186,14 @@ async fn workload(
         roll(reader, pipeline, state, view).await?;
     }
     Ok(())
+}
+
+/// Names and uids, in one order.
+fn lives(pods: &[Pod]) -> Vec<(String, String)> {
+    let life = |pod: &Pod| (pod.metadata.name.clone().unwrap_or_default(), pod.metadata.uid.clone().unwrap_or_default());
+    let mut lives: Vec<_> = pods.iter().map(life).collect();
+    lives.sort();
+    lives
 }
 
 async fn troubles(reader: &Reader, fleet: &Fleet, pods: &[Pod]) -> Result<Option<Trouble>, OperatorError> {
