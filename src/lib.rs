@@ -19,4 +19,6 @@ pub mod runtime;
 pub mod sink;
 pub mod source;
 pub mod state;
+#[cfg(feature = "service")]
+pub mod telemetry;
 pub mod worker;

@@ -10,6 +10,8 @@ mod fmt;
 #[cfg(feature = "operator")]
 mod operator;
 mod plan;
+#[cfg(feature = "service")]
+mod process;
 mod run;
 mod subject;
 mod trace;

@@ -1,16 +1,12 @@
 //! `millrace operator`: the controller.
 //!
-//! Owns: its flags, its logs, the signals that end it.
+//! Owns: its flags.
 //! May not: decide anything; `operator` does.
 
-use super::CliError;
+use super::{CliError, process};
 use crate::env::{self, Env};
 use crate::operator::{self, Settings};
-use futures::future::{Either, select};
-use std::future::Future;
-use std::pin::pin;
-use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use crate::telemetry::{self, LogFormat};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -29,7 +25,7 @@ pub(super) struct Arguments {
     /// The image of workers where a pipeline names none.
     #[arg(long, env = "MILLRACE_WORKER_IMAGE")]
     worker_image: String,
-    /// The port of /livez and /readyz.
+    /// The port of /livez, /readyz and /metrics.
     #[arg(long, env = "MILLRACE_METRICS_PORT", default_value_t = 9_090)]
     metrics_port: u16,
     /// What is logged, such as info or millrace=debug.
@@ -40,16 +36,8 @@ pub(super) struct Arguments {
     log_format: LogFormat,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum LogFormat {
-    /// One object a line.
-    Json,
-    /// For people.
-    Text,
-}
-
 pub(super) fn run(arguments: Arguments) -> Result<(), CliError> {
-    log(&arguments);
+    telemetry::log(&arguments.log, arguments.log_format);
     env::run(|env| work(env, arguments))?
 }
 
@@ -64,26 +52,5 @@ async fn work(env: Env, arguments: Arguments) -> Result<(), CliError> {
         worker_image: arguments.worker_image,
         port: arguments.metrics_port,
     };
-    Ok(operator::run(client, &env, settings, asked_to_stop()?).await?)
-}
-
-/// Completes when the process is asked to end.
-fn asked_to_stop() -> std::io::Result<impl Future<Output = ()> + Send> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        match select(pin!(terminate.recv()), pin!(interrupt.recv())).await {
-            Either::Left(_) | Either::Right(_) => tracing::info!("asked to stop"),
-        }
-    })
-}
-
-/// A filter that cannot be read is said, and the default taken.
-fn log(arguments: &Arguments) {
-    let filter = EnvFilter::builder().parse_lossy(&arguments.log);
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    // It fails only where a test has set one before.
-    let _set = match arguments.log_format {
-        LogFormat::Json => logs.json().try_init(),
-        LogFormat::Text => logs.try_init(),
-    };
+    Ok(operator::run(client, &env, settings, process::asked_to_stop()?).await?)
 }

@@ -6,6 +6,7 @@
 use crate::api::ledger_page::PageError;
 use crate::api::revision::RevisionError;
 use crate::error::{Code, Meaning, Retry};
+use crate::telemetry::TelemetryError;
 use std::time::Duration;
 
 /// Why a pass over a pipeline, or the operator itself, fails.
@@ -42,9 +43,9 @@ pub enum OperatorError {
     /// The installed definitions lack fields.
     #[error("the CustomResourceDefinition {0}")]
     OldDefinitions(Box<str>),
-    /// A port cannot be opened.
-    #[error("the port of health cannot be opened")]
-    Port(#[source] std::io::Error),
+    /// Health and metrics cannot be said.
+    #[error(transparent)]
+    Telemetry(#[from] TelemetryError),
 }
 
 impl OperatorError {
@@ -83,14 +84,15 @@ impl Meaning for OperatorError {
             Self::Revision(error) => error.code(),
             Self::Page(_, error) => error.code(),
             Self::OldDefinitions(_) => Code::OLD_DEFINITIONS,
-            Self::Port(_) => Code::OUTPUT_FAILED,
+            Self::Telemetry(error) => error.code(),
         }
     }
 
     fn retry(&self) -> Retry {
         match self {
             Self::Moved(_) => Retry::After(Duration::from_millis(50)),
-            Self::OldDefinitions(_) | Self::Port(_) => Retry::Never,
+            Self::Telemetry(error) => error.retry(),
+            Self::OldDefinitions(_) => Retry::Never,
             _ => Retry::Backoff,
         }
     }

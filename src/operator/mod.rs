@@ -9,10 +9,10 @@
 
 mod beats;
 mod controller;
+mod counts;
 mod cutover;
 mod definitions;
 mod error;
-mod health;
 mod office;
 mod status;
 mod validate;
@@ -21,8 +21,9 @@ mod workload;
 pub use error::OperatorError;
 
 use crate::env::{Env, first_of};
+use crate::telemetry::{self, Health, Metrics};
 use controller::Context;
-use health::Health;
+use counts::Counts;
 use kube::Client;
 use std::future::Future;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub struct Settings {
     pub identity: String,
     /// The image of workers where a pipeline names none.
     pub worker_image: String,
-    /// The port of health.
+    /// The port of health and metrics.
     pub port: u16,
 }
 
@@ -58,8 +59,12 @@ pub async fn run(client: Client, env: &Env, settings: Settings, stop: impl Futur
     let place = office::Place { namespace: settings.leader_namespace.clone(), name: settings.leader_name.clone() };
     let beat = health.clone();
     let office = office::keep(client.clone(), env.clone(), place, (told, halted.clone()), move || beat.beat());
-    let serve = health::serve(health.clone(), settings.port);
-    let context = Arc::new(Context::new(client, env.clone(), settings, term));
+    let counts = Arc::new(Counts::default());
+    let (counted, led) = (counts.clone(), term.clone());
+    let metrics: Metrics = Arc::new(move || counted.metrics(led.borrow().is_some()));
+    let served = telemetry::serve(health.clone(), metrics, settings.port);
+    let serve = async { Ok(served.await?) };
+    let context = Arc::new(Context::new((client, env.clone()), settings, term, counts));
     let work = futures::future::join(office, controller::run(context, health, halted));
     let work = async {
         work.await;

@@ -13,15 +13,16 @@ mod revisions;
 mod telling;
 
 use super::beats::Beats;
+use super::counts::Counts;
 use super::cutover::Patience;
 use super::error::OperatorError;
-use super::health::Health;
 use super::office::Term;
 use super::{Settings, workload};
 use crate::api::children::PIPELINE_LABEL;
 use crate::api::{StreamPipeline, StreamWorker};
 use crate::env::{Env, first_of};
 use crate::error::{Meaning, Retry};
+use crate::telemetry::Health;
 use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
@@ -66,6 +67,7 @@ pub(super) struct Context {
     recorder: Recorder,
     term: watch::Receiver<Term>,
     memories: Mutex<HashMap<(String, String), Memory>>,
+    counts: Arc<Counts>,
 }
 
 /// What this replica remembers of a pipeline between passes.
@@ -88,11 +90,11 @@ impl Memory {
 }
 
 impl Context {
-    pub(super) fn new(client: Client, env: Env, settings: Settings, term: watch::Receiver<Term>) -> Self {
+    pub(super) fn new((client, env): (Client, Env), settings: Settings, term: watch::Receiver<Term>, counts: Arc<Counts>) -> Self {
         let recorder =
             Recorder::new(client.clone(), Reporter { controller: workload::MANAGER.into(), instance: Some(settings.identity.clone()) });
         let installation = format!("{}/{}", settings.leader_namespace, settings.leader_name);
-        Self { client, env, settings, installation, recorder, term, memories: Mutex::default() }
+        Self { client, env, settings, installation, recorder, term, memories: Mutex::default(), counts }
     }
 
     fn now(&self) -> Duration {
@@ -151,7 +153,7 @@ async fn controller(context: Arc<Context>, health: Health, (namespace, stop): (O
         .graceful_shutdown_on(async move { drop(halt.wait_for(|stop| *stop).await) });
     let filled = async {
         if store.wait_until_ready().await.is_ok() {
-            health.ready();
+            health.ready(true);
         }
     };
     let passes = controller.run(reconcile, policy, context).for_each(|done| {
@@ -233,9 +235,14 @@ async fn reconcile(seen: Arc<Seen>, context: Arc<Context>) -> Result<Action, Ope
         Some(Some(result)) => result,
     };
     memory.failures = if result.is_err() { memory.failures.saturating_add(1) } else { 0 };
-    if !matches!(result, Ok(Next::Never)) {
-        context.memories.lock().insert(key, memory);
-    }
+    let pipelines = {
+        let mut memories = context.memories.lock();
+        if !matches!(result, Ok(Next::Never)) {
+            memories.insert(key, memory);
+        }
+        memories.len()
+    };
+    context.counts.pass(result.as_ref().err().map(Meaning::code), pipelines);
     match result? {
         Next::Never => Ok(Action::await_change()),
         Next::In(span) => Ok(Action::requeue(span.saturating_add(jitter(&context.env, span / 10)))),
