@@ -75,7 +75,7 @@ pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory
         drive.write(state, None, None).await?;
     }
     done?;
-    let (rest, rolling) = (drive.rest, drive.view.fleet.is_rolling());
+    let (rest, rolling, wanted) = (drive.rest, drive.view.fleet.is_rolling(), drive.view.wish.wanted);
     let busy = drive.view.fleet.ready() < drive.view.fleet.wanted || drive.view.obstacle.is_some();
     // What is to run now has been decided just now.
     let unbuilt = !before && (state.active.is_some() || state.target.is_some());
@@ -83,6 +83,8 @@ pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory
     finish(reader, &pipeline, &state, &stored).await?;
     Ok(Next::In(match rest {
         Rest::Workers => PRESENTLY,
+        // Whoever starts one day is seen when it does.
+        Rest::Soak if !wanted && !busy => AT_LAST,
         _ if unbuilt || state.is_under_way() || matches!(rest, Rest::Soak | Rest::Rollout) => SOON,
         _ if busy || rolling || rest != Rest::Edit => PRESENTLY,
         _ => AT_LAST,
