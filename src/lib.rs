@@ -19,6 +19,6 @@ pub mod runtime;
 pub mod sink;
 pub mod source;
 pub mod state;
-#[cfg(any(feature = "operator", feature = "worker"))]
+#[cfg(feature = "service")]
 pub mod telemetry;
 pub mod worker;

@@ -10,9 +10,9 @@ mod fmt;
 #[cfg(feature = "operator")]
 mod operator;
 mod plan;
-#[cfg(any(feature = "operator", feature = "worker"))]
-mod process;
 mod run;
+#[cfg(feature = "service")]
+mod signals;
 mod subject;
 mod trace;
 #[cfg(feature = "worker")]

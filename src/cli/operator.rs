@@ -1,12 +1,13 @@
 //! `millrace operator`: the controller.
 //!
-//! Owns: its flags.
+//! Owns: its flags, its logs, the signals that end it.
 //! May not: decide anything; `operator` does.
 
-use super::{CliError, process};
+use super::CliError;
+use super::signals::asked_to_stop;
 use crate::env::{self, Env};
 use crate::operator::{self, Settings};
-use crate::telemetry::{self, LogFormat};
+use crate::telemetry::{LogFormat, log};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -25,7 +26,7 @@ pub(super) struct Arguments {
     /// The image of workers where a pipeline names none.
     #[arg(long, env = "MILLRACE_WORKER_IMAGE")]
     worker_image: String,
-    /// The port of /livez, /readyz and /metrics.
+    /// The port of /livez and /readyz.
     #[arg(long, env = "MILLRACE_METRICS_PORT", default_value_t = 9_090)]
     metrics_port: u16,
     /// What is logged, such as info or millrace=debug.
@@ -37,7 +38,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments) -> Result<(), CliError> {
-    telemetry::log(&arguments.log, arguments.log_format);
+    log(&arguments.log, arguments.log_format);
     env::run(|env| work(env, arguments))?
 }
 
@@ -52,5 +53,5 @@ async fn work(env: Env, arguments: Arguments) -> Result<(), CliError> {
         worker_image: arguments.worker_image,
         port: arguments.metrics_port,
     };
-    Ok(operator::run(client, &env, settings, process::asked_to_stop()?).await?)
+    Ok(operator::run(client, &env, settings, asked_to_stop()?).await?)
 }

@@ -3,19 +3,16 @@
 //! Owns: what the pod hands to it, its logs, the signals that end it, its last words.
 //! May not: decide anything; `worker` does.
 
+use super::signals::asked_to_stop;
 use super::{CliError, explained};
 use crate::api::children::{POD_NAME_VARIABLE, POD_NAMESPACE_VARIABLE, POD_UID_VARIABLE, SETTINGS_VARIABLE};
 use crate::api::pipeline::LogLevel;
 use crate::api::worker_settings::WorkerSettings;
 use crate::env::{self, Env};
+use crate::telemetry::{LogFormat, log};
 use crate::worker::{self, Places, Whoami};
-use futures::future::select;
 use std::fs::OpenOptions;
-use std::future::Future;
 use std::io::Write;
-use std::pin::pin;
-use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 /// Where Kubernetes reads a container's last words, unless its spec says otherwise.
 const LAST_WORDS: &str = "/dev/termination-log";
@@ -47,7 +44,7 @@ pub(super) fn run(arguments: Arguments) -> Result<(), CliError> {
 
 fn started(arguments: Arguments) -> Result<(), CliError> {
     let settings = WorkerSettings::read(&arguments.settings).map_err(CliError::Settings)?;
-    log(settings.log_level);
+    log(&format!("warn,millrace={}", level(settings.log_level)), LogFormat::Json);
     let whoami = Whoami { namespace: arguments.namespace, name: arguments.name, uid: arguments.uid };
     env::run(|env| work(env, settings, whoami))?
 }
@@ -59,25 +56,14 @@ async fn work(env: Env, settings: WorkerSettings, whoami: Whoami) -> Result<(), 
     worker::work(&env, (config, whoami), settings, places, stop).await.map_err(|error| CliError::Worker(Box::new(error)))
 }
 
-/// Completes when the process is asked to end.
-fn asked_to_stop() -> std::io::Result<impl Future<Output = ()> + Send> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        select(pin!(terminate.recv()), pin!(interrupt.recv())).await;
-    })
-}
-
-fn log(level: LogLevel) {
-    let level = match level {
+fn level(level: LogLevel) -> &'static str {
+    match level {
         LogLevel::Error => "error",
         LogLevel::Warn => "warn",
         LogLevel::Info => "info",
         LogLevel::Debug => "debug",
         LogLevel::Trace => "trace",
-    };
-    let filter = EnvFilter::builder().parse_lossy(format!("warn,millrace={level}"));
-    // It fails only where a test has set one before.
-    let _set = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    }
 }
 
 /// Tells Kubernetes why this ends, where it listens.

@@ -43,9 +43,9 @@ pub enum OperatorError {
     /// The installed definitions lack fields.
     #[error("the CustomResourceDefinition {0}")]
     OldDefinitions(Box<str>),
-    /// Health and metrics cannot be said.
+    /// A port cannot be opened.
     #[error(transparent)]
-    Telemetry(#[from] TelemetryError),
+    Port(#[from] TelemetryError),
 }
 
 impl OperatorError {
@@ -84,15 +84,14 @@ impl Meaning for OperatorError {
             Self::Revision(error) => error.code(),
             Self::Page(_, error) => error.code(),
             Self::OldDefinitions(_) => Code::OLD_DEFINITIONS,
-            Self::Telemetry(error) => error.code(),
+            Self::Port(_) => Code::OUTPUT_FAILED,
         }
     }
 
     fn retry(&self) -> Retry {
         match self {
             Self::Moved(_) => Retry::After(Duration::from_millis(50)),
-            Self::Telemetry(error) => error.retry(),
-            Self::OldDefinitions(_) => Retry::Never,
+            Self::OldDefinitions(_) | Self::Port(_) => Retry::Never,
             _ => Retry::Backoff,
         }
     }

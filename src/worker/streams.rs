@@ -19,7 +19,7 @@ pub(super) struct Stream {
     /// What the program calls it.
     name: String,
     /// Which it is, in a region, else the process's own.
-    stream: StreamName,
+    at: StreamName,
     region: Option<String>,
     /// How it is reached.
     endpoint: Option<String>,
@@ -32,7 +32,7 @@ impl Stream {
     pub(super) fn of_manifest(stream: &KinesisStream) -> Option<Self> {
         Some(Self {
             name: stream.name().to_owned(),
-            stream: name(stream.stream_arn.as_ref(), stream.stream_name.as_ref()),
+            at: name(stream.stream_arn.as_ref(), stream.stream_name.as_ref()),
             region: stream.region.clone(),
             endpoint: stream.endpoint.clone(),
             role: stream.role_arn.clone(),
@@ -45,7 +45,7 @@ impl Stream {
         let reach = reach.iter().find(|reach| reach.name == stream.name);
         Some(Self {
             name: stream.name.clone(),
-            stream: name(stream.stream_arn.as_ref(), stream.stream_name.as_ref()),
+            at: name(stream.stream_arn.as_ref(), stream.stream_name.as_ref()),
             region: stream.region.clone(),
             endpoint: reach.and_then(|reach| reach.endpoint.clone()),
             role: reach.and_then(|reach| reach.role_arn.clone()),
@@ -55,7 +55,7 @@ impl Stream {
 
     /// Whether both are read at the same place.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        (&self.stream, &self.region) == (&other.stream, &other.region)
+        (&self.at, &self.region) == (&other.at, &other.region)
     }
 
     /// Asks the stream which one it is, and makes what reads it and what finds its shards.
@@ -63,7 +63,7 @@ impl Stream {
     /// # Errors
     /// It cannot be asked.
     pub(super) async fn connect(&self, env: &Env) -> Result<(KinesisSource, KinesisPlanner), SourceError> {
-        let Self { stream, region, endpoint, role, .. } = self.clone();
+        let Self { at: stream, region, endpoint, role, .. } = self.clone();
         let service = Arc::new(Client::new(&ClientSettings { stream, region, endpoint, role }).await);
         let source = KinesisSource::connect(env, service.clone(), &self.name, QueueLimits::default()).await?;
         Ok((source, KinesisPlanner::new(env, service, self.start)))

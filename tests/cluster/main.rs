@@ -28,5 +28,6 @@ mod coordination;
 mod image;
 mod kinesis;
 mod operator;
+mod pods;
 mod run;
 mod services;

@@ -305,6 +305,15 @@ impl Bed {
         up(&self.place.state, &["--node", "--image", &archive.to_string_lossy()]);
     }
 
+    /// Kills a container's first process, as a crash would.
+    pub(crate) fn kill_container(&self, id: &str) {
+        let socket = self.place.get("CONTAINERD_SOCKET");
+        let killed =
+            Command::new("ctr").args(["--address", socket, "--namespace", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", id]).output();
+        let killed = killed.unwrap();
+        assert!(killed.status.success(), "{}", String::from_utf8_lossy(&killed.stderr));
+    }
+
     /// Kills a component, such as apiserver, as a crash would.
     pub(crate) fn kill(&self, component: &str) {
         let pid = std::fs::read_to_string(self.place.state.join("pid").join(component)).unwrap();

@@ -127,11 +127,12 @@ impl<'a> Drive<'a> {
         let leases = self.reader.heartbeats().await?;
         let joined = self.memory.beats.look(&leases, self.context.now());
         let workers = self.reader.workers().await?;
-        let answer = |name: &str| {
-            let own = workers.iter().find(|worker| worker.metadata.name.as_deref() == Some(name));
-            own.and_then(|worker| worker.status.as_ref()).and_then(|status| status.answer.clone())
-        };
-        self.members = joined.into_iter().map(|(name, incarnation)| Member { answer: answer(&name), name, incarnation }).collect();
+        let object = |name: &str| workers.iter().find(|worker| worker.metadata.name.as_deref() == Some(name));
+        let answer = |name: &str| object(name)?.status.as_ref()?.answer.clone();
+        // A worker of the pipeline that had this name before drains, and never answers this one.
+        let told = |name: &str| object(name)?.spec.root.as_ref().map(|told| told.pipeline_uid.as_str());
+        let ours = joined.into_iter().filter(|(name, _)| told(name).is_none_or(|uid| uid == self.uid()));
+        self.members = ours.map(|(name, incarnation)| Member { answer: answer(&name), name, incarnation }).collect();
         let Some(state) = self.state else { return Ok(()) };
         let question = state.target.map(|target| Question::Prepared(target.at));
         let Some(question) = question.or(state.active.map(|active| Question::Acknowledged(active.at))) else { return Ok(()) };
@@ -296,9 +297,6 @@ impl<'a> Drive<'a> {
         self.pipeline = api.replace_status(&self.reader.name, &params, &next).await.map_err(OperatorError::cluster(what))?;
         let ready = after.conditions.iter().find(|condition| condition.r#type == "Ready");
         let (is_ready, reason) = ready.map_or((false, ""), |ready| (ready.status == ConditionStatus::True, ready.reason.as_str()));
-        if let Some(step) = step {
-            self.context.counts.step(step);
-        }
         tracing::info!(namespace = self.reader.namespace, pipeline = self.reader.name, ?step, is_ready, reason, "status");
         events::publish(&self.context.recorder, &self.pipeline, (&before, &after), step).await;
         Ok(())

@@ -195,7 +195,7 @@ async fn troubles(reader: &Reader, fleet: &Fleet, pods: &[Pod]) -> Result<Option
     Ok(trouble(pods, &refusals))
 }
 
-/// One pod at a time: the next once the last is ready and every open split has an owner.
+/// One pod at a time: the next once the last is ready and has its splits.
 async fn roll(reader: &Reader, pipeline: &StreamPipeline, state: Option<&State>, view: &mut View) -> Result<(), OperatorError> {
     // A rollout that nobody is left to serve under holds no cutover back: both are taken.
     view.wish.rolling = view.fleet.is_rolling() && view.fleet.ready() > 0;
@@ -204,7 +204,8 @@ async fn roll(reader: &Reader, pipeline: &StreamPipeline, state: Option<&State>,
     let switching = state.is_some_and(State::is_under_way);
     let pods = Pods { there: &view.fleet.pods, wanted: view.fleet.wanted, limit, switching };
     let Some(next) = workload::next(&pods) else { return Ok(()) };
-    if next.ready && read::is_orphaned(&reader.splits().await?) {
+    let there = view.fleet.pods.iter().map(|pod| pod.uid.as_str());
+    if next.ready && read::is_moving(&reader.splits().await?, there) {
         return Ok(());
     }
     let only = Preconditions { uid: Some(next.uid.clone()), resource_version: None };

@@ -4,9 +4,10 @@
 //! Owns: those calls.
 //! May not: decide anything.
 
+use super::Told;
 use crate::api::children::{self, part};
 use crate::api::pipeline::RevisionStatus;
-use crate::api::stream_worker::{Answer, Fault, Instruction, StreamWorkerStatus, Versions};
+use crate::api::stream_worker::{Answer, Fault, StreamWorkerStatus, Versions};
 use crate::api::{StreamPipeline, StreamSplit, StreamWorker};
 use crate::coordination::kubernetes::{Place, Pod};
 use crate::env::{Env, first_of};
@@ -22,6 +23,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::time::Duration;
+use tokio::sync::mpsc::Sender;
 
 /// How long a call may take.
 const CALL: Duration = Duration::from_secs(4);
@@ -129,8 +131,8 @@ impl Cluster {
         children::called(&self.place.pipeline, part::WORKER, &self.pod.name)
     }
 
-    /// Tells what this worker is told, and what stands of what it said, again and again until `tell` says to stop.
-    pub(super) async fn follow(self, tell: impl Fn(Option<Instruction>, Said) -> bool) {
+    /// Tells what this worker is told, and what stands of what it said, again and again until nobody hears it.
+    pub(super) async fn follow(self, tell: Sender<Told>) {
         let own = watcher::Config::default().fields(&format!("metadata.name={}", self.own())).timeout(200);
         let mut seen = Box::pin(watcher(self.api::<StreamWorker>(), own).default_backoff().applied_objects());
         loop {
@@ -138,7 +140,8 @@ impl Cluster {
             match next {
                 // One that an earlier pod of this name leaves is not ours.
                 Ok(worker) if self.is_ours(&worker) => {
-                    if !tell(worker.spec.root, Said::of(worker.status.unwrap_or_default())) {
+                    let seen = Told::Seen(Box::new((worker.spec.root, Said::of(worker.status.unwrap_or_default()))));
+                    if tell.send(seen).await.is_err() {
                         return;
                     }
                 }

@@ -10,22 +10,25 @@ mod ending;
 mod fault;
 mod late;
 mod load;
+mod measure;
 mod start;
 
 pub use start::{Whoami, WorkerError, work};
 
 use super::control::{Control, Notice};
 use super::open::Places;
+use crate::api::children;
 use crate::api::revision;
-use crate::api::stream_worker::{Instruction, Versions};
+use crate::api::stream_worker::{Fault, Instruction, Versions};
 use crate::api::worker_settings::WorkerSettings;
 use crate::coordination::DriverError;
 use crate::env::{Env, Work};
 use crate::error::Meaning;
-use crate::flow::{RootRef, SourceError};
+use crate::flow::{RootRef, SourceError, SplitId};
 use crate::program::Change;
-use crate::runtime::{Ending as LoopEnding, Program, Totals};
+use crate::runtime::{Ending as LoopEnding, Program};
 use crate::source::kinesis::Reports;
+use crate::telemetry::Health;
 use asked::{Asked, Reached};
 use cluster::{Cluster, Said};
 use desk::{Act, Desk, Through};
@@ -36,9 +39,10 @@ use load::{Known, Opened};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{Receiver, Sender};
 
 /// How often what nobody tells is looked at, and what failed is tried again.
 const TICK: Duration = Duration::from_millis(500);
@@ -48,17 +52,19 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// What tasks beside this one have done.
 enum Told {
     /// The `StreamWorker` stands so.
-    Seen(Option<Instruction>, Said),
-    /// The committed root, as it was read in this term; none: it could not be.
-    Committed(u64, Option<Option<RootRef>>),
+    Seen(Box<(Option<Instruction>, Said)>),
+    /// The committed root, as it was read in this term.
+    Committed(u64, Option<RootRef>),
+    /// It could not be read.
+    Unread(u64),
     /// A program is loaded, or cannot be.
-    Loaded(RootRef, Result<Box<Opened>, crate::api::stream_worker::Fault>),
+    Loaded(RootRef, Result<Box<Opened>, Fault>),
     /// A program that state was made under is loaded, or cannot be.
-    Known(RootRef, Result<Known, crate::api::stream_worker::Fault>),
+    Known(RootRef, Result<Box<Known>, Fault>),
     /// The source is reached, or cannot be.
     Reached(Result<Reached, SourceError>),
     /// This was written; none: it was not.
-    Said(Option<Said>),
+    Said(Option<Box<Said>>),
 }
 
 /// What wakes the control task.
@@ -105,11 +111,13 @@ struct Pod {
     saying: bool,
     /// Not before this time.
     say_at: Duration,
-    tell: UnboundedSender<Told>,
-    told: UnboundedReceiver<Told>,
+    tell: Sender<Told>,
+    told: Receiver<Told>,
     tick: Work,
     ending: Ending,
-    totals: Arc<Totals>,
+    health: Health,
+    /// How many splits are held, for metrics.
+    held: Arc<AtomicU64>,
 }
 
 impl Pod {
@@ -118,6 +126,8 @@ impl Pod {
         let mut stop = Box::pin(stop);
         loop {
             self.act();
+            self.health.beat();
+            self.health.set_ready(self.desk.is_ready() && !self.ending.has_begun());
             let wake = poll_fn(|cx| {
                 if !self.ending.has_begun() && stop.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Wake::Stop);
@@ -149,7 +159,7 @@ impl Pod {
     fn spawn(&self, name: &'static str, work: impl Future<Output = Told> + Send + 'static) {
         let tell = self.tell.clone();
         // Whoever is not there any more hears nothing.
-        self.env.tasks().spawn(name, Box::pin(async move { drop(tell.send(work.await)) }));
+        self.env.tasks().spawn(name, Box::pin(async move { drop(tell.send(work.await).await) }));
     }
 
     /// Does all that is due.
@@ -178,7 +188,7 @@ impl Pod {
         });
     }
 
-    fn loaded(&mut self, root: RootRef, result: Result<Box<Opened>, crate::api::stream_worker::Fault>) {
+    fn loaded(&mut self, root: RootRef, result: Result<Box<Opened>, Fault>) {
         let result = result.and_then(|opened| self.reads_the_same(opened));
         let now = self.now();
         let loaded = result.map(|opened| drop(self.opened.insert(root, opened)));
@@ -189,7 +199,7 @@ impl Pod {
     }
 
     /// Refuses a program that reads something else than what this pipeline has begun to read: its positions mean nothing there.
-    fn reads_the_same(&self, opened: Box<Opened>) -> Result<Box<Opened>, crate::api::stream_worker::Fault> {
+    fn reads_the_same(&self, opened: Box<Opened>) -> Result<Box<Opened>, Fault> {
         let same = match (&self.source.asked, &opened.known.asked) {
             (Some(own), Some(other)) if self.source.reached => own.is_same(other),
             (_, other) => other.is_some(),
@@ -239,7 +249,7 @@ impl Pod {
 
     /// Writes what this worker says, where that differs from what stands.
     fn say(&mut self, now: Duration) {
-        let said = self.to_say(now);
+        let said = self.what_to_say(now);
         if self.saying || now < self.say_at || self.said.as_ref() == Some(&said) {
             return;
         }
@@ -247,7 +257,7 @@ impl Pod {
         let cluster = self.cluster.clone();
         self.spawn("status", async move {
             match cluster.say(&said).await {
-                Ok(true) => Told::Said(Some(said)),
+                Ok(true) => Told::Said(Some(Box::new(said))),
                 Ok(false) => Told::Said(None),
                 Err(error) => {
                     tracing::warn!(code = %error.code(), "the status cannot be written; it is tried again: {error}");
@@ -257,14 +267,15 @@ impl Pod {
         });
     }
 
-    fn to_say(&mut self, now: Duration) -> Said {
+    fn what_to_say(&mut self, now: Duration) -> Said {
         match self.desk.trouble() {
             Some(fault) => self.faults.set(About::Program, fault.clone()),
             None => self.faults.clear(&About::Program),
         }
         let installed = self.desk.installed();
         let splits = installed.into_iter().flat_map(|root| self.control.took_over(root.epoch));
-        let splits = splits.filter_map(|(split, after)| Some((split.to_string(), sequence(after?).to_owned()))).collect();
+        let name = |split: &SplitId| children::split(&self.settings.pipeline, split.as_str());
+        let splits = splits.filter_map(|(split, after)| Some((name(split), sequence(after?).to_owned()))).collect();
         let through = Through { is_through: self.control.is_through(), splits };
         let answer = self.desk.answer(self.control.incarnation(), through);
         Said { answer, faults: self.faults.list(now), versions: Some(versions()) }
@@ -273,7 +284,8 @@ impl Pod {
     fn hear(&mut self, told: Told) -> bool {
         let again = self.now().saturating_add(AGAIN);
         match told {
-            Told::Seen(instruction, said) => {
+            Told::Seen(seen) => {
+                let (instruction, said) = *seen;
                 if let Some(instruction) = instruction {
                     self.desk.tell(instruction);
                 }
@@ -282,8 +294,8 @@ impl Pod {
                     self.said = Some(said);
                 }
             }
-            Told::Committed(term, Some(root)) => self.desk.read(term, root),
-            Told::Committed(term, None) => self.reread = Some((term, again)),
+            Told::Committed(term, root) => self.desk.read(term, root),
+            Told::Unread(term) => self.reread = Some((term, again)),
             Told::Loaded(root, result) => self.loaded(root, result),
             Told::Known(root, Ok(known)) => {
                 self.wanted.remove(&root);
@@ -297,7 +309,7 @@ impl Pod {
             Told::Said(said) => {
                 self.saying = false;
                 match said {
-                    Some(said) => self.said = Some(said),
+                    Some(said) => self.said = Some(*said),
                     None => self.say_at = self.now().saturating_add(TICK),
                 }
             }
@@ -309,10 +321,10 @@ impl Pod {
         let cluster = self.cluster.clone();
         self.spawn("committed root", async move {
             match cluster.committed().await {
-                Ok(root) => Told::Committed(term, Some(root)),
+                Ok(root) => Told::Committed(term, root),
                 Err(error) => {
                     tracing::warn!(code = %error.code(), "the committed root cannot be read; it is tried again: {error}");
-                    Told::Committed(term, None)
+                    Told::Unread(term)
                 }
             }
         });
@@ -326,7 +338,7 @@ impl Pod {
         }
         self.wanted.insert(root, None);
         let (cluster, settings) = (self.cluster.clone(), Arc::clone(&self.settings));
-        self.spawn("program", async move { Told::Known(root, load::know(&cluster, &settings.source, root).await) });
+        self.spawn("program", async move { Told::Known(root, load::know(&cluster, &settings.source, root).await.map(Box::new)) });
     }
 
     fn notice(&mut self, notice: Notice) -> Result<bool, WorkerError> {
@@ -404,6 +416,7 @@ impl Pod {
     /// What is looked at now and then.
     fn ticked(&mut self) -> Result<bool, WorkerError> {
         let now = self.now();
+        self.held.store(u64::try_from(self.control.held()).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.tick = self.env.clock().sleep(TICK);
         if let Some((term, at)) = self.reread.filter(|(_, at)| *at <= now) {
             self.reread = None;

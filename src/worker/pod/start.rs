@@ -5,6 +5,7 @@ use super::desk::Desk;
 use super::ending::Ending;
 use super::fault::Faults;
 use super::late::{LatePlanner, LateSource};
+use super::measure::metrics;
 use super::{Pod, Source, TICK, Told};
 use crate::api::revision::{Program, ProgramRoot};
 use crate::api::worker_settings::{CoordinationSettings, WorkerSettings};
@@ -18,11 +19,14 @@ use crate::flow::{Digest, RootEpoch, RootRef};
 use crate::program::{ProgramError, of_revision};
 use crate::runtime::{Loop, OutputError, QueueLimits, RuntimeError, Session, Settings, Totals, Wires};
 use crate::state::INLINE_BYTES;
+use crate::telemetry::{Health, TelemetryError, serve};
 use crate::worker::assemble::{AssembleError, assemble};
 use crate::worker::control::{Control, LoopWires};
 use crate::worker::open::Places;
+use futures::future::{Either, select};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -65,6 +69,9 @@ pub enum WorkerError {
     /// A program reads another source than the one whose positions are kept.
     #[error("the program reads another source than the pipeline has begun with: give that a pipeline of its own")]
     OtherSource,
+    /// The port of health and metrics cannot be opened.
+    #[error(transparent)]
+    Telemetry(#[from] TelemetryError),
     /// The loop is gone without an answer.
     #[error("the evaluation thread has ended without an answer")]
     LoopGone,
@@ -83,6 +90,7 @@ impl Meaning for WorkerError {
             Self::Output(error) => error.code(),
             Self::Idle(error) => error.code(),
             Self::Assemble(error) => error.code(),
+            Self::Telemetry(error) => error.code(),
             Self::OtherSource => Code::UNSUPPORTED,
             Self::LoopGone => Code::INTERNAL,
             Self::Hung => Code::DRAIN_INCOMPLETE,
@@ -95,7 +103,7 @@ impl Meaning for WorkerError {
             Self::Driver(error) => error.retry(),
             Self::Runtime(error) => error.retry(),
             Self::Output(error) => error.retry(),
-            Self::Client(_) | Self::Hung => Retry::Backoff,
+            Self::Client(_) | Self::Hung | Self::Telemetry(_) => Retry::Backoff,
             _ => Retry::Never,
         }
     }
@@ -121,10 +129,11 @@ pub async fn work(
     let (source, planner) = (LateSource::default(), Arc::new(LatePlanner::default()));
     let who = (WorkerName::new(&whoami.name), whoami.uid.as_str());
     let driver = Driver::start(env.clone(), store, planner.clone(), who, coordination);
-    let totals = Arc::<Totals>::default();
+    let (totals, held) = (Arc::<Totals>::default(), Arc::<AtomicU64>::default());
+    let (health, port) = (Health::new(env.clone()), settings.metrics_port);
     let control = control(env, &settings, driver, source.clone(), &totals)?;
     let cluster = Cluster { env: env.clone(), client, place, pod };
-    let (tell, told) = mpsc::unbounded_channel();
+    let (tell, told) = mpsc::channel(TOLD);
     follow(env, &cluster, &tell);
     let pod = Pod {
         desk: Desk::new(&settings.pipeline_uid),
@@ -147,15 +156,20 @@ pub async fn work(
         tell,
         told,
         ending: Ending::default(),
-        totals,
+        health: health.clone(),
+        held: Arc::clone(&held),
     };
-    Box::pin(pod.run(stop)).await
+    let serve = serve(health, port, move || metrics(&totals.read(), held.load(Ordering::Relaxed)));
+    // The port ends only where it fails.
+    match select(Box::pin(pod.run(stop)), Box::pin(serve)).await {
+        Either::Left((done, _)) => done,
+        Either::Right((done, _)) => Ok(done?),
+    }
 }
 
-fn follow(env: &Env, cluster: &Cluster, tell: &mpsc::UnboundedSender<Told>) {
+fn follow(env: &Env, cluster: &Cluster, tell: &mpsc::Sender<Told>) {
     let (cluster, tell) = (cluster.clone(), tell.clone());
-    let told = move |instruction, said| tell.send(Told::Seen(instruction, said)).is_ok();
-    env.tasks().spawn("instructions", Box::pin(cluster.follow(told)));
+    env.tasks().spawn("instructions", Box::pin(cluster.follow(tell)));
 }
 
 /// The loop and its control task, under a program that does nothing: its epoch is below every attempt's.
@@ -179,6 +193,9 @@ fn control(env: &Env, settings: &WorkerSettings, driver: Driver, source: LateSou
     env.tasks().thread("owner loop", Box::pin(owner.run()));
     Ok(Control::new(driver, Box::new(source), LoopWires { to, from }, program, Some(INLINE_BYTES)))
 }
+
+/// What tasks beside the control task have told and it has not heard yet: each waits for its place.
+const TOLD: usize = 64;
 
 const IDLE: &str = "out idle: Bool = false";
 

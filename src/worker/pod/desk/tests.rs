@@ -1,3 +1,5 @@
+//! The worker's steps, one by one.
+
 use super::{Act, Desk, Through};
 use crate::api::progress::RootAt;
 use crate::api::stream_worker::{Fault, Instruction, Outcome, Stage};
