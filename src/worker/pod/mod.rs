@@ -36,7 +36,7 @@ use ending::Ending;
 use fault::{About, Faults};
 use late::{LatePlanner, LateSource};
 use load::{Known, Opened};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,6 +101,8 @@ struct Pod {
     /// What runs, with its revision; none: nothing yet.
     current: Option<(Arc<Program>, revision::Program)>,
     source: Source,
+    /// The splits that are read.
+    reads: BTreeSet<SplitId>,
     late: (LateSource, Arc<LatePlanner>),
     /// Programs that state was made under, and when each is tried again; none: a try is under way.
     wanted: BTreeMap<RootRef, Option<Duration>>,
@@ -379,8 +381,15 @@ impl Pod {
     }
 
     fn changed(&mut self) -> bool {
-        let held: Vec<_> = self.control.splits().map(ToString::to_string).collect();
-        self.faults.keep_splits(|split| held.iter().any(|held| held == split));
+        let reads: BTreeSet<_> = self.control.splits().cloned().collect();
+        for split in reads.difference(&self.reads) {
+            tracing::info!(%split, "reading a split");
+        }
+        for split in self.reads.difference(&reads) {
+            tracing::info!(%split, "letting go of a split");
+        }
+        self.faults.keep_splits(|split| reads.iter().any(|read| read.as_str() == split));
+        self.reads = reads;
         if self.ending.has_begun() && self.control.held() == 0 {
             self.finish();
         }
