@@ -301,10 +301,11 @@ impl Pod {
             Told::Loaded(root, result) => self.loaded(root, result),
             Told::Known(root, Ok(known)) => {
                 self.wanted.remove(&root);
+                self.faults.clear(&About::State);
                 self.control.know(known.program);
             }
             Told::Known(root, Err(fault)) => {
-                self.faults.seen(About::Program, fault, again);
+                self.faults.set(About::State, fault);
                 self.wanted.insert(root, Some(again));
             }
             Told::Reached(result) => self.reached(result),
@@ -375,8 +376,8 @@ impl Pod {
     fn trouble(&mut self, error: &DriverError, now: Duration) {
         tracing::warn!(code = %error.code(), "{error}");
         match error {
-            DriverError::Source(error) => self.faults.seen(About::Source, fault::of_source(error), now),
-            error => self.faults.seen(About::Coordination, fault::fault(error), now),
+            DriverError::Source(error) => self.faults.seen(About::Reading, error, fault::of_source(error), now),
+            error => self.faults.seen(About::Coordination, error, fault::fault(error), now),
         }
     }
 
@@ -441,7 +442,7 @@ impl Pod {
         let troubles = self.source.reports.as_ref().map(Reports::troubles).unwrap_or_default();
         for (split, trouble) in troubles {
             let error = SourceError { class: crate::flow::ErrorClass::Retryable, code: trouble.code, message: (*trouble.message).into() };
-            self.faults.seen(About::Source, fault::of_source(&error), now);
+            self.faults.seen(About::Reading, &error, fault::of_source(&error), now);
             tracing::debug!(%split, code = %error.code(), "{error}");
         }
         for notice in self.source.reports.iter().flat_map(Reports::take_notices) {
