@@ -194,9 +194,19 @@ fn a_reader_that_takes_nothing_does_not_hold_the_end_up() {
     let manifest = pipeline("{generator: {ratePerSecond: 1000000}}", "  worker: {drainTimeout: 1s}\n").replace("100 / x", "x");
     let folder = folder(&manifest, "");
     let mut child = command(folder.path(), &["--quiet"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Its first rows fill the pipe, and nobody takes them.
-    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0; 4]).unwrap();
-    let kept = child.stdout.take();
+    // Its first rows fill the pipe, and nobody takes them: it is full once no more come.
+    let kept = child.stdout.take().unwrap();
+    let filled = || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        rustix::io::ioctl_fionread(&kept).unwrap()
+    };
+    let mut held = filled();
+    for _ in 0..100 {
+        let before = std::mem::replace(&mut held, filled());
+        if held > 4_096 && before == held {
+            break;
+        }
+    }
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().try_into().unwrap()), nix::sys::signal::Signal::SIGTERM).unwrap();
     let output = child.wait_with_output().unwrap();
     drop(kept);

@@ -81,7 +81,8 @@ impl Faults {
     /// This was seen now, and is told again while it lasts. What passes by itself stands once it has lasted.
     pub(super) fn seen(&mut self, about: About, error: &dyn Meaning, fault: Fault, now: Duration) {
         let lasts = if error.whose() == Whose::User { Duration::ZERO } else { LASTS };
-        let since = self.standing.get(&about).and_then(|before| before.seen).map_or(now, |(since, _)| since);
+        let before = self.standing.get(&about).and_then(|before| before.seen).filter(|(_, last)| last.saturating_add(STANDS) > now);
+        let since = before.map_or(now, |(since, _)| since);
         self.standing.insert(about, Standing { fault, seen: Some((since, now)), lasts });
     }
 
