@@ -42,6 +42,8 @@ pub(super) fn of_source(error: &SourceError) -> Fault {
 pub(super) enum About {
     /// The committed program, which cannot be installed.
     Program,
+    /// A program that state was made under.
+    Earlier,
     /// The source as a whole.
     Source,
     /// One split.
