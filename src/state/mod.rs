@@ -12,7 +12,7 @@ mod split;
 
 pub use capture::{Capture, Frozen, FrozenKey};
 pub use layer::{INLINE_BYTES, KeyState, Layer};
-pub use restore::{RestoredKey, restore};
+pub use restore::{Made, RestoredKey, restore};
 pub use split::SplitKeys;
 
 use crate::error::{Code, Meaning};

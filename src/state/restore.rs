@@ -19,6 +19,15 @@ pub struct RestoredKey {
     pub last_arrival: i64,
 }
 
+/// What state of another root was made under.
+#[derive(Clone, Debug)]
+pub enum Made {
+    /// This plan: its state is brought over.
+    Under(Arc<Plan>),
+    /// Another rule for keys: its state has no owner now.
+    ForOtherKeys,
+}
+
 /// The keys that a split goes on from: its own; of each that it lacks, what its ancestors ended with, whatever its hash
 /// (I39). Of two ancestors' copies the later last record wins, and of two at one time the one that stands first.
 ///
@@ -28,12 +37,16 @@ pub fn restore(
     split: &SplitId,
     states: &[SplitState],
     target: (Digest, &Plan),
-    plans: impl Fn(&Digest) -> Option<Arc<Plan>>,
+    plans: impl Fn(&Digest) -> Option<Made>,
 ) -> Result<Vec<RestoredKey>, StateError> {
     let mut found: BTreeMap<Box<[u8]>, (bool, RestoredKey)> = BTreeMap::new();
     for state in states {
         let layer = decode(state)?;
-        let source = plan(&layer, &state.split, target.0, &plans)?;
+        let source = match made(&layer, &state.split, target.0, &plans)? {
+            Some(Made::ForOtherKeys) => continue,
+            Some(Made::Under(plan)) => Some(plan),
+            None => None,
+        };
         let own = state.split == *split;
         for key in layer.keys {
             if found.get(&key.key).is_some_and(|(is_own, held)| *is_own || held.last_arrival >= key.last_arrival) {
@@ -58,13 +71,8 @@ fn decode(state: &SplitState) -> Result<Layer, StateError> {
     }
 }
 
-/// The plan under which a layer was made, unless it is the one asked for.
-fn plan(
-    layer: &Layer,
-    split: &SplitId,
-    target: Digest,
-    plans: impl Fn(&Digest) -> Option<Arc<Plan>>,
-) -> Result<Option<Arc<Plan>>, StateError> {
+/// What a layer was made under, unless it is the one asked for.
+fn made(layer: &Layer, split: &SplitId, target: Digest, plans: impl Fn(&Digest) -> Option<Made>) -> Result<Option<Made>, StateError> {
     if layer.root == target {
         return Ok(None);
     }
@@ -85,7 +93,7 @@ fn restored(split: &SplitId, key: &KeyState, source: Option<&Plan>, target: &Pla
 mod tests {
     use super::super::capture::{Capture, Frozen, FrozenKey};
     use super::super::{SplitKeys, StateError};
-    use super::restore;
+    use super::{Made, restore};
     use crate::dataflow::value::{Cell, Value};
     use crate::dataflow::{Monitor, Plan, RecordTime, Scratch, testing};
     use crate::flow::{Admission, CaptureId, Digest, Ordinal, RootEpoch, RootRef, SplitEpoch, SplitId, SplitState, StateHead};
@@ -164,10 +172,11 @@ mod tests {
         let states = [head("s", "old", &old, vec![("a", Some((3, 30)))])];
         let split = SplitId::new("s");
         let target = (Digest::of(b"new"), &*new);
-        let mut keys = restore(&split, &states, target, |_| Some(Arc::clone(&old))).unwrap();
+        let mut keys = restore(&split, &states, target, |_| Some(Made::Under(Arc::clone(&old)))).unwrap();
         let row = keys[0].monitor.tick(&new, &[], RecordTime { record: 0, arrival: 0 }, &mut Scratch::default()).map(|row| row.cell(1));
         assert_eq!(row.unwrap().value().and_then(Value::as_int), Some(40));
         assert!(matches!(restore(&split, &states, target, |_| None), Err(StateError::RootMissing { .. })));
+        assert!(restore(&split, &states, target, |_| Some(Made::ForOtherKeys)).unwrap().is_empty(), "under another rule it has no owner");
         for lost in [StateHead::Lost, StateHead::Inline(Arc::from(&b"x"[..]))] {
             let states = [SplitState { split: split.clone(), head: lost }];
             assert!(matches!(restore(&split, &states, target, |_| None), Err(StateError::Unreadable { .. })));

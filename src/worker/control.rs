@@ -9,8 +9,8 @@ use crate::coordination::{Driver, DriverError, Event};
 use crate::error::{Meaning, Retry};
 use crate::flow::{Barrier, CaptureId, Deadline, Digest, Gain, LaneId, RootEpoch, RootRef, SplitId, StoredCapture};
 use crate::runtime::{Added, Ending, FromLoop, OutputWriter, Prepared, Program, ToLoop};
-use crate::state::{SplitKeys, StateError, restore};
-use std::collections::{BTreeMap, VecDeque};
+use crate::state::{Made, SplitKeys, StateError, restore};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -64,8 +64,10 @@ pub struct Control {
     running: Arc<Program>,
     /// A change-over that the loop has not answered.
     switching: Option<RootRef>,
-    /// Gains that wait for a program.
+    /// Gains that wait: for a program, for the loop to have changed over, or for somebody to mend their state.
     parked: Vec<Gain>,
+    /// Splits that are held and not read, because their state fits nowhere or cannot be read.
+    stuck: BTreeSet<SplitId>,
     /// The most bytes of a split's state; none: no bound.
     state_bytes: Option<usize>,
     captures: CaptureId,
@@ -88,6 +90,7 @@ impl Control {
             running,
             switching: None,
             parked: Vec::new(),
+            stuck: BTreeSet::new(),
             state_bytes,
             captures: CaptureId::default(),
             ended: false,
@@ -116,6 +119,24 @@ impl Control {
     /// How many splits are held.
     pub fn held(&self) -> usize {
         self.driver.held().count()
+    }
+
+    /// Whether nothing is held, and every record of what was held says so.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.held() == 0 && !self.driver.is_releasing()
+    }
+
+    /// Whether a split that is held waits for a program, or for its state to be mended.
+    #[must_use]
+    pub const fn is_waiting(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
+    /// Whether a split of this name is held and not read by reason of its state.
+    #[must_use]
+    pub fn is_stuck(&self, split: &str) -> bool {
+        self.stuck.iter().any(|stuck| stuck.as_str() == split)
     }
 
     /// This life of the worker, as records name it.
@@ -157,7 +178,6 @@ impl Control {
         self.programs.insert(program.root.digest, Arc::clone(&program));
         self.tenants.hold_all();
         self.outbox.push_back(ToLoop::Apply(Box::new(Prepared { program, writer, against })));
-        self.retry_parked();
     }
 
     /// Says that this worker leaves: its splits drain and are released. Go on polling until none is held.
@@ -219,16 +239,23 @@ impl Control {
 
     fn answered(&mut self, answer: Option<FromLoop>) {
         match answer {
-            Some(FromLoop::Captured(capture)) => match self.tenants.store(capture) {
-                Ok(stored) => self.offer(stored),
-                Err((lane, error)) => self.stuck(lane, error),
-            },
+            Some(FromLoop::Captured(capture)) => {
+                let split = capture.split.clone();
+                match self.tenants.store(capture) {
+                    Ok(stored) => {
+                        self.stuck.remove(&split);
+                        self.offer(stored);
+                    }
+                    Err((lane, error)) => self.stuck(lane, error),
+                }
+            }
             Some(FromLoop::Watermark(lane, ordinal)) => self.driver.watermark(lane, ordinal),
             // The source knows as well, and knows why.
             Some(FromLoop::End(_)) => {}
             Some(FromLoop::Applied(root)) => {
                 self.switching = None;
                 self.notices.push_back(Notice::Installed(root));
+                self.retry_parked();
             }
             Some(FromLoop::Ended(ending)) => {
                 self.ended = true;
@@ -251,7 +278,10 @@ impl Control {
     fn stuck(&mut self, lane: LaneId, error: StateError) {
         let split = self.tenants.iter().find(|(id, _)| *id == lane).map(|(_, tenant)| tenant.split.clone());
         self.outbox.push_back(ToLoop::Hold(vec![lane]));
-        self.notices.extend(split.map(|split| Notice::Stuck(split, error)));
+        if let Some(split) = split {
+            self.stuck.insert(split.clone());
+            self.notices.push_back(Notice::Stuck(split, error));
+        }
     }
 
     fn act(&mut self, event: Event) {
@@ -259,7 +289,7 @@ impl Control {
             Event::Joined(term) => self.notices.push_back(Notice::Joined(term)),
             Event::LanesAdded(gains) => {
                 for gain in gains {
-                    self.gained(gain);
+                    self.gained(gain, false);
                 }
                 self.notices.push_back(Notice::Changed);
             }
@@ -291,6 +321,11 @@ impl Control {
     }
 
     fn let_go(&mut self, lanes: Vec<LaneId>, barrier: Barrier) {
+        let gone = |lane: &LaneId| lanes.contains(lane);
+        let read = self.tenants.iter().filter(|(lane, _)| gone(lane)).map(|(_, tenant)| &tenant.split);
+        for split in read.chain(self.parked.iter().filter(|gain| gone(&gain.id)).map(|gain| &gain.split)) {
+            self.stuck.remove(split);
+        }
         for lane in &lanes {
             self.tenants.remove(*lane);
         }
@@ -301,13 +336,21 @@ impl Control {
 
     /// Begins a tenancy: its keys are restored for the running program. One whose progress stands under an older root has
     /// its state committed under the running one before its first record is read (I38).
-    fn gained(&mut self, gain: Gain) {
+    fn gained(&mut self, gain: Gain, was_parked: bool) {
+        // The loop still runs the old program, and would bring over what is of the new one already.
+        if self.switching.is_some() {
+            self.parked.push(gain);
+            return;
+        }
         let running = Arc::clone(&self.running);
         if gain.root.epoch > running.root.epoch {
             self.park(gain.root, gain);
             return;
         }
-        let plans = |digest: &Digest| self.programs.get(digest).map(|program| Arc::clone(&program.plan));
+        let made = |program: &Arc<Program>| {
+            if program.key == running.key { Made::Under(Arc::clone(&program.plan)) } else { Made::ForOtherKeys }
+        };
+        let plans = |digest: &Digest| self.programs.get(digest).map(made);
         let keys = match restore(&gain.split, &gain.state, (running.root.digest, &running.plan), plans) {
             Ok(keys) => keys,
             Err(StateError::RootMissing { digest, .. }) => {
@@ -316,10 +359,13 @@ impl Control {
                 return;
             }
             Err(error) => {
+                self.stuck.insert(gain.split.clone());
                 self.notices.push_back(Notice::Stuck(gain.split.clone(), error));
+                self.parked.push(gain);
                 return;
             }
         };
+        self.stuck.remove(&gain.split);
         let flows = gain.root == running.root;
         let fresh = !flows || gain.state.iter().any(|state| state.split != gain.split);
         let stored = if fresh { &[][..] } else { &keys };
@@ -327,7 +373,8 @@ impl Control {
         let (lane, split, epoch, committed) = (gain.id, gain.split.clone(), gain.epoch, gain.root);
         self.tenants.add(lane, Tenant::new(split, epoch, split_keys, committed, flows));
         self.outbox.push_back(ToLoop::Add(Box::new(Added { gain, keys, fresh, flows })));
-        if !flows {
+        // A capture that was asked for while it was parked has gone to a loop that did not know the lane.
+        if !flows || was_parked {
             let id = self.next_capture();
             self.outbox.push_back(ToLoop::Capture(vec![(lane, id)]));
         }
@@ -340,7 +387,7 @@ impl Control {
 
     fn retry_parked(&mut self) {
         for gain in std::mem::take(&mut self.parked) {
-            self.gained(gain);
+            self.gained(gain, true);
         }
     }
 }

@@ -28,6 +28,8 @@ impl Driver {
             (Key::Split(split), Some(Record::Split(record))) => drop(self.hints.splits.insert(split, *record)),
             (Key::Split(split), None) => drop(self.hints.splits.remove(&split)),
             (Key::Plan, Some(Record::Plan(plan))) => self.hints.plan = Some(plan),
+            // Somebody has deleted it: without one nobody can tell us anything. It is made again, and we join anew.
+            (Key::Worker(_), None) => self.standing.registered = None,
             (Key::Worker(_), Some(Record::Worker(worker))) => {
                 // A deposed leader may write after its successor has.
                 let number = |assignment: &crate::coordination::records::Assignment| (assignment.term, assignment.number);

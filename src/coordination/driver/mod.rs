@@ -19,7 +19,7 @@ mod tend;
 pub use event::{DriverError, Event};
 pub use start::Config;
 
-use super::ledger::Me;
+use super::ledger::{Me, Phase};
 use super::membership::{Lease, Observer};
 use super::records::{Assignment, Incarnation, PageId, PlanRecord, Progress, SplitRecord, WorkerName};
 use super::source::SplitSource;
@@ -183,6 +183,12 @@ impl Driver {
     pub fn held(&self) -> impl Iterator<Item = (&SplitId, Option<LaneId>)> {
         let held = self.seats.iter().filter(|(_, seat)| seat.claim.held().is_some() || seat.tenancy.is_some());
         held.map(|(split, seat)| (split, seat.tenancy.as_ref().map(|tenancy| tenancy.lane)))
+    }
+
+    /// Whether a split that was let go of has a record that may still name us: whoever comes next would wait for our death.
+    #[must_use]
+    pub fn is_releasing(&self) -> bool {
+        self.seats.values().any(|seat| matches!(seat.claim.phase(), Phase::Ending { .. } | Phase::Ended { .. }))
     }
 
     /// This life of the worker, as records name it.

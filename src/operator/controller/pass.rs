@@ -54,6 +54,7 @@ pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory
         return Ok(Next::In(AT_LAST));
     }
     let stored = reader.revisions().await?;
+    remake(reader, (state.as_ref(), &verdict), &stored).await?;
     let mut view = view(context, &pipeline, verdict);
     view.runs = view.verdict.is_valid() || state.is_some_and(|state| state.active.is_some() || state.target.is_some());
     if view.runs {
@@ -96,6 +97,20 @@ pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory
 fn told(error: &OperatorError) -> String {
     let mend = error.code().entry().map(|entry| entry.mend).unwrap_or_default();
     format!("{}: {}. {mend}", error.code(), error.whole())
+}
+
+/// Makes the revision of what runs, or is about to, anew where somebody has deleted it and the spec still has its content: a
+/// worker that starts could not run otherwise.
+async fn remake(reader: &Reader, (state, verdict): (Option<&State>, &Verdict), stored: &[read::Stored]) -> Result<(), OperatorError> {
+    let (Some(state), Verdict::Valid(revision)) = (state, verdict) else { return Ok(()) };
+    let named = [state.target.map(|target| target.at), state.active.map(|active| active.at)];
+    for at in named.into_iter().flatten().filter(|at| at.digest == revision.digest()) {
+        if !stored.iter().any(|stored| stored.kept.at.digest == at.digest) {
+            tracing::warn!(namespace = reader.namespace, pipeline = reader.name, digest = %at.digest, "a revision is made anew");
+            revisions::keep(reader, at, Some(revision)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Tells the workers, by what is stored now; then deletes what nothing names.

@@ -44,12 +44,12 @@ pub(super) fn of_source(error: &SourceError) -> Fault {
 pub(super) enum About {
     /// The committed program, which cannot be installed.
     Program,
+    /// A program that state was made under, which cannot be had.
+    Earlier,
     /// The source as a whole.
     Source,
     /// Reading from it.
     Reading,
-    /// A program that state was made under, which cannot be had.
-    State,
     /// One split.
     Split(String),
     /// Coordination.

@@ -62,7 +62,7 @@ enum Told {
     /// A program that state was made under is loaded, or cannot be.
     Known(RootRef, Result<Box<Known>, Fault>),
     /// The source is reached, or cannot be.
-    Reached(Result<Reached, SourceError>),
+    Reached(Box<Asked>, Result<Reached, SourceError>),
     /// This was written; none: it was not.
     Said(Option<Box<Said>>),
 }
@@ -230,12 +230,20 @@ impl Pod {
         };
         self.source.trying = true;
         let env = self.env.clone();
-        self.spawn("source", async move { Told::Reached(asked.reach(&env).await) });
+        self.spawn("source", async move {
+            let reached = asked.reach(&env).await;
+            Told::Reached(Box::new(asked), reached)
+        });
     }
 
-    fn reached(&mut self, result: Result<Reached, SourceError>) {
+    fn reached(&mut self, asked: &Asked, result: Result<Reached, SourceError>) {
         let now = self.now();
-        (self.source.trying, self.source.again) = (false, now.saturating_add(AGAIN));
+        self.source.trying = false;
+        // An edit reads something else meanwhile: that is tried at once.
+        if self.source.asked.as_ref().is_none_or(|own| !own.is_same(asked)) {
+            return;
+        }
+        self.source.again = now.saturating_add(AGAIN);
         match result.and_then(|reached| reached.set(&self.env, &self.late.0, &self.late.1)) {
             Ok(reports) => {
                 tracing::info!("the source is reached");
@@ -301,14 +309,15 @@ impl Pod {
             Told::Loaded(root, result) => self.loaded(root, result),
             Told::Known(root, Ok(known)) => {
                 self.wanted.remove(&root);
-                self.faults.clear(&About::State);
+                self.faults.clear(&About::Earlier);
                 self.control.know(known.program);
             }
             Told::Known(root, Err(fault)) => {
-                self.faults.set(About::State, fault);
+                tracing::warn!(digest = %root.digest, code = fault.code, "an earlier program is not there: {}", fault.message);
+                self.faults.set(About::Earlier, fault);
                 self.wanted.insert(root, Some(again));
             }
-            Told::Reached(result) => self.reached(result),
+            Told::Reached(asked, result) => self.reached(&asked, result),
             Told::Said(said) => {
                 self.saying = false;
                 match said {
@@ -339,7 +348,9 @@ impl Pod {
             self.desk.see(root);
             return;
         }
-        self.wanted.insert(root, None);
+        if self.wanted.insert(root, None) == Some(None) {
+            return;
+        }
         let (cluster, settings) = (self.cluster.clone(), Arc::clone(&self.settings));
         self.spawn("program", async move { Told::Known(root, load::know(&cluster, &settings.source, root).await.map(Box::new)) });
     }
@@ -356,8 +367,8 @@ impl Pod {
             Notice::Installed(root) => {
                 tracing::info!(epoch = root.epoch.get(), digest = %root.digest, "changed over");
                 self.desk.switched();
-                // What an edit frees, it frees now; what it does not is told again.
-                self.faults.keep_splits(|_| false);
+                // What the edit has freed, its new captures have.
+                self.keep_faults();
             }
             Notice::Changed => return Ok(self.changed()),
             Notice::Stuck(split, error) => {
@@ -389,12 +400,22 @@ impl Pod {
         for split in self.reads.difference(&reads) {
             tracing::info!(%split, "letting go of a split");
         }
-        self.faults.keep_splits(|split| reads.iter().any(|read| read.as_str() == split));
+        self.keep_faults();
         self.reads = reads;
-        if self.ending.has_begun() && self.control.held() == 0 {
+        self.finish_if_free();
+        false
+    }
+
+    /// Of what is told of splits, what is still so stands.
+    fn keep_faults(&mut self) {
+        let control = &self.control;
+        self.faults.keep_splits(|split| control.is_stuck(split));
+    }
+
+    fn finish_if_free(&mut self) {
+        if self.ending.has_begun() && self.control.is_free() {
             self.finish();
         }
-        false
     }
 
     fn ended(&self, ending: Option<Box<LoopEnding>>) -> Result<bool, WorkerError> {
@@ -413,9 +434,7 @@ impl Pod {
         tracing::info!(splits = self.control.held(), "stopping");
         self.ending.begin(self.now(), self.settings.drain_timeout.span());
         self.control.leave();
-        if self.control.held() == 0 {
-            self.finish();
-        }
+        self.finish_if_free();
         false
     }
 
@@ -434,6 +453,10 @@ impl Pod {
             self.reread = None;
             tracing::debug!(term, ?at, "reading the committed root again");
             self.read_root(term);
+        }
+        if !self.control.is_waiting() {
+            // Whatever waited for them has gone elsewhere.
+            self.wanted.retain(|_, at| at.is_none());
         }
         let due: Vec<_> = self.wanted.iter().filter(|(_, at)| at.is_some_and(|at| at <= now)).map(|(root, _)| *root).collect();
         for root in due {
@@ -454,6 +477,8 @@ impl Pod {
         if self.ending.is_late(now) {
             self.finish();
         }
+        // Nobody tells when the last record has been written.
+        self.finish_if_free();
         Ok(false)
     }
 }
