@@ -1,6 +1,6 @@
 //! An installation with real pods: the chart, a pipeline over the Kinesis stand-in, and what is done to them.
 
-use super::check::Cutover;
+use crate::rows::Cutover;
 use crate::bed::{Bed, whole, within};
 use aws_sdk_kinesis::types::{Shard, StreamStatus};
 use serde_json::{Value, json};

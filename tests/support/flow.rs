@@ -2,7 +2,7 @@
 //!
 //! A thread that a test starts is in the bed's network, as the test is.
 
-use super::check::{Cutover, Row, Story, count_of, faults, key_of};
+use crate::rows::{Cutover, Row, Story, count_of, faults, key_of};
 use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, ShardIteratorType};
@@ -52,14 +52,14 @@ impl Drop for Background {
 }
 
 /// Feeds numbered records, a hundred a second.
-pub(super) struct Feeder {
+pub(crate) struct Feeder {
     fed: Arc<AtomicU64>,
     background: Background,
 }
 
 impl Feeder {
     /// Begins with the number behind the last one fed.
-    pub(super) fn start(client: Client, stream: &str, last: u64) -> Self {
+    pub(crate) fn start(client: Client, stream: &str, last: u64) -> Self {
         let (stream, fed) = (stream.to_owned(), Arc::new(AtomicU64::new(last)));
         let counted = Arc::clone(&fed);
         let background = Background::start(async move |stop| {
@@ -75,12 +75,12 @@ impl Feeder {
     }
 
     /// The last number that is surely in the stream.
-    pub(super) fn fed(&self) -> u64 {
+    pub(crate) fn fed(&self) -> u64 {
         self.fed.load(Ordering::Relaxed)
     }
 
     /// Stops, and answers the last number.
-    pub(super) fn stop(mut self) -> u64 {
+    pub(crate) fn stop(mut self) -> u64 {
         self.background.end();
         self.fed()
     }
@@ -104,13 +104,13 @@ async fn put(client: &Client, stream: &str, numbers: std::ops::Range<u64>) {
 }
 
 /// Reads all that comes out of a stream, from its beginning on.
-pub(super) struct Reader {
+pub(crate) struct Reader {
     rows: Arc<Mutex<Vec<Row>>>,
     _background: Background,
 }
 
 impl Reader {
-    pub(super) fn start(client: Client, stream: &str) -> Self {
+    pub(crate) fn start(client: Client, stream: &str) -> Self {
         let (stream, rows) = (stream.to_owned(), Arc::new(Mutex::new(Vec::new())));
         let found = Arc::clone(&rows);
         let background = Background::start(async move |stop| read(&client, &stream, stop, &found).await);
@@ -118,11 +118,11 @@ impl Reader {
     }
 
     /// The rows so far; those of one key in the order in which they came.
-    pub(super) fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<Row> {
         self.rows.lock().clone()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.lock().len()
     }
 }

@@ -1,0 +1,56 @@
+//! Workers that end, well or badly: what comes of the records and the state.
+
+use super::fleet::{Fleet, STOPPED, all_came, root};
+use crate::bed;
+use crate::rows::{Cutover, Story, faults};
+
+#[test]
+fn a_worker_that_is_asked_to_stop_releases_and_nothing_is_repeated() {
+    bed::test(async |bed| {
+        let fleet = Fleet::begin(bed, 2, 4).await;
+        fleet.apply(&fleet.manifest(&root(1), |_| ()));
+        let mut workers = fleet.workers().await;
+        let (feeder, reader) = (fleet.feeder(0), fleet.reader());
+        fleet.acknowledged().await;
+        fleet.shared_by(2).await;
+        all_came(&reader, feeder.fed()).await;
+        workers[1].stop(STOPPED).await;
+        fleet.shared_by(1).await;
+        all_came(&reader, feeder.fed()).await;
+        let fed = feeder.stop();
+        all_came(&reader, fed).await;
+        let roots = vec![Cutover { epoch: fleet.epoch(), version: 1, ..Cutover::default() }];
+        assert_eq!(faults(&Story { fed, roots, killed: None }, &reader.rows()), Vec::<String>::new());
+        workers[0].stop(STOPPED).await;
+        fleet.end().await;
+    });
+}
+
+#[test]
+fn a_worker_killed_is_taken_over_with_its_state() {
+    bed::test(async |bed| {
+        let fleet = Fleet::begin(bed, 2, 4).await;
+        fleet.apply(&fleet.manifest(&root(1), |_| ()));
+        let mut workers = fleet.workers().await;
+        let (feeder, reader) = (fleet.feeder(0), fleet.reader());
+        fleet.acknowledged().await;
+        fleet.shared_by(2).await;
+        all_came(&reader, feeder.fed()).await;
+        let killed = now();
+        workers[0].crash();
+        fleet.shared_by(1).await;
+        all_came(&reader, feeder.fed()).await;
+        let fed = feeder.stop();
+        all_came(&reader, fed).await;
+        let roots = vec![Cutover { epoch: fleet.epoch(), version: 1, ..Cutover::default() }];
+        let story = Story { fed, roots, killed: Some(killed..now()) };
+        assert_eq!(faults(&story, &reader.rows()), Vec::<String>::new());
+        fleet.end().await;
+    });
+}
+
+/// The service's time, in milliseconds: it runs on this machine.
+fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_millis()).unwrap()
+}
