@@ -12,12 +12,13 @@ use crate::flow::{Feeder, Reader};
 use crate::kinesis::Stream;
 use crate::rows::{Cutover, Row};
 use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Patch, PatchParams};
 use millrace::api::children;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::Duration;
 
-pub(super) const PIPELINE: &str = "fleet";
 pub(super) const SOON: Duration = Duration::from_secs(30);
 /// A worker that is asked to stop has ended by then.
 pub(super) const STOPPED: Duration = Duration::from_secs(15);
@@ -25,10 +26,11 @@ pub(super) const STOPPED: Duration = Duration::from_secs(15);
 /// One pipeline of one test.
 pub(super) struct Fleet<'a> {
     pub(super) bed: &'a Bed,
-    pub(super) input: Stream,
-    pub(super) output: Stream,
+    pub(super) name: String,
+    pub(super) input: Rc<Stream>,
+    pub(super) output: Rc<Stream>,
     pub(super) replicas: usize,
-    _operator: Process,
+    operator: Rc<Process>,
 }
 
 impl<'a> Fleet<'a> {
@@ -39,7 +41,14 @@ impl<'a> Fleet<'a> {
             command.args(["operator", "--namespaces", bed.namespace(), "--leader-namespace", bed.namespace()]);
             command.args(["--worker-image", "registry.invalid/millrace:none", "--metrics-port", &port.to_string()]);
         });
-        Self { bed, input, output, replicas, _operator: operator }
+        Self { bed, name: "fleet".to_owned(), input: Rc::new(input), output: Rc::new(output), replicas, operator: Rc::new(operator) }
+    }
+
+    /// Another pipeline that reads the same stream and writes to one of its own.
+    pub(super) async fn beside(&self, name: &str, replicas: usize) -> Fleet<'a> {
+        let output = Rc::new(Stream::create_as(self.bed, name, 2).await);
+        let (input, operator) = (Rc::clone(&self.input), Rc::clone(&self.operator));
+        Fleet { bed: self.bed, name: name.to_owned(), input, output, replicas, operator }
     }
 
     /// The manifest with this root, and what is changed in it.
@@ -51,7 +60,7 @@ impl<'a> Fleet<'a> {
         let mut manifest = json!({
             "apiVersion": "millrace.dev/v1alpha1",
             "kind": "StreamPipeline",
-            "metadata": {"name": PIPELINE},
+            "metadata": {"name": self.name},
             "spec": {
                 "replicas": self.replicas,
                 "source": {"kinesis": [source]},
@@ -73,27 +82,29 @@ impl<'a> Fleet<'a> {
 
     /// Starts the process of a pod of the StatefulSet.
     pub(super) async fn worker(&self, ordinal: usize) -> Process {
-        self.worker_after(ordinal, "").await
+        self.process(&self.pod(ordinal, "").await)
     }
 
-    /// The same, of a pod that is not this one.
-    pub(super) async fn worker_after(&self, ordinal: usize, gone: &str) -> Process {
-        let name = children::worker(PIPELINE, ordinal.try_into().unwrap());
-        let pod = within(SOON, &format!("the pod {name}"), async || {
+    /// What the pod is started with.
+    pub(super) async fn settings(&self, ordinal: usize) -> Value {
+        settings(&self.pod(ordinal, "").await)
+    }
+
+    /// A pod of the StatefulSet, as soon as it is there and is not this one.
+    pub(super) async fn pod(&self, ordinal: usize, gone: &str) -> Pod {
+        let name = children::worker(&self.name, ordinal.try_into().unwrap());
+        within(SOON, &format!("the pod {name}"), async || {
             let pod = self.bed.api::<Pod>().get_opt(&name).await.map_err(|error| error.to_string())?;
             let pod = pod.filter(|pod| pod.metadata.uid.as_deref() != Some(gone) && pod.metadata.deletion_timestamp.is_none());
             pod.ok_or_else(|| self.object().to_string())
         })
-        .await;
-        self.process(&pod)
+        .await
     }
 
-    fn process(&self, pod: &Pod) -> Process {
+    /// Starts the process of this pod.
+    pub(super) fn process(&self, pod: &Pod) -> Process {
         let (name, uid) = (pod.metadata.name.clone().unwrap(), pod.metadata.uid.clone().unwrap());
-        let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-        let container = containers.into_iter().find(|container| container.name == children::WORKER_CONTAINER).unwrap();
-        let settings = container.env.iter().flatten().find(|env| env.name == children::SETTINGS_VARIABLE).unwrap();
-        let mut settings: Value = serde_json::from_str(settings.value.as_deref().unwrap()).unwrap();
+        let mut settings = settings(pod);
         Process::start(self.bed, &format!("the worker {name}"), |command, port| {
             settings["metricsPort"] = port.into();
             command.arg("worker").env(children::SETTINGS_VARIABLE, settings.to_string());
@@ -118,9 +129,18 @@ impl<'a> Fleet<'a> {
         Reader::start(self.bed.kinesis(), &self.output.name)
     }
 
+    /// Plays the kubelet whose probe has found the worker ready.
+    pub(super) async fn ready(&self, ordinal: usize) {
+        let status = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+        let name = children::worker(&self.name, ordinal.try_into().unwrap());
+        self.bed.api::<Pod>().patch_status(&name, &PatchParams::default(), &Patch::Strategic(status)).await.unwrap();
+    }
+
+    /// Takes the streams away.
     pub(super) async fn end(self) {
-        self.input.delete().await;
-        self.output.delete().await;
+        for stream in [&self.input, &self.output] {
+            stream.sdk.delete_stream().stream_name(&stream.name).send().await.unwrap();
+        }
     }
 }
 
@@ -131,12 +151,7 @@ impl Fleet<'_> {
     }
 
     pub(super) fn object(&self) -> Value {
-        self.get(&["streampipeline", PIPELINE])
-    }
-
-    pub(super) fn condition(&self, kind: &str) -> Value {
-        let all = self.object()["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        all.into_iter().find(|condition| condition["type"] == kind).unwrap_or_default()
+        self.get(&["streampipeline", &self.name])
     }
 
     /// Waits until a condition says `STATUS/Reason`, or only `STATUS`; answers its message.
@@ -209,6 +224,13 @@ impl Fleet<'_> {
         }
         Cutover { epoch, version, after }
     }
+}
+
+fn settings(pod: &Pod) -> Value {
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let container = containers.into_iter().find(|container| container.name == children::WORKER_CONTAINER).unwrap();
+    let settings = container.env.iter().flatten().find(|env| env.name == children::SETTINGS_VARIABLE).unwrap();
+    serde_json::from_str(settings.value.as_deref().unwrap()).unwrap()
 }
 
 pub(super) fn text(value: &Value) -> String {

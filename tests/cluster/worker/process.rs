@@ -26,8 +26,8 @@ impl Process {
         let log = tempfile::NamedTempFile::new().unwrap();
         let port = free_port();
         let mut start = Command::new(env!("CARGO_BIN_EXE_millrace"));
-        command(&mut start, port);
         start.env("KUBECONFIG", bed.kubeconfig()).env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test");
+        command(&mut start, port);
         let child = start.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.reopen().unwrap()).spawn().unwrap();
         Self { name: name.to_owned(), child, log, port }
     }
