@@ -14,6 +14,7 @@ pub mod manifest;
 pub mod pipeline;
 pub mod progress;
 pub mod revision;
+pub mod rights;
 pub mod scalar;
 pub mod schema;
 pub mod stream_ledger;

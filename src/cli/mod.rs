@@ -10,9 +10,9 @@ mod fmt;
 #[cfg(feature = "operator")]
 mod operator;
 mod plan;
-mod run;
 #[cfg(feature = "service")]
-mod signals;
+mod process;
+mod run;
 mod subject;
 mod trace;
 #[cfg(feature = "worker")]

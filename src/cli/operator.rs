@@ -1,13 +1,12 @@
 //! `millrace operator`: the controller.
 //!
-//! Owns: its flags, its logs, the signals that end it.
+//! Owns: its flags.
 //! May not: decide anything; `operator` does.
 
-use super::CliError;
-use super::signals::asked_to_stop;
+use super::{CliError, process};
 use crate::env::{self, Env};
 use crate::operator::{self, Settings};
-use crate::telemetry::{LogFormat, log};
+use crate::telemetry::{self, LogFormat};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -26,7 +25,7 @@ pub(super) struct Arguments {
     /// The image of workers where a pipeline names none.
     #[arg(long, env = "MILLRACE_WORKER_IMAGE")]
     worker_image: String,
-    /// The port of /livez and /readyz.
+    /// The port of /livez, /readyz and /metrics.
     #[arg(long, env = "MILLRACE_METRICS_PORT", default_value_t = 9_090)]
     metrics_port: u16,
     /// What is logged, such as info or millrace=debug.
@@ -38,7 +37,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments) -> Result<(), CliError> {
-    log(&arguments.log, arguments.log_format);
+    telemetry::log(&arguments.log, arguments.log_format);
     env::run(|env| work(env, arguments))?
 }
 
@@ -53,5 +52,5 @@ async fn work(env: Env, arguments: Arguments) -> Result<(), CliError> {
         worker_image: arguments.worker_image,
         port: arguments.metrics_port,
     };
-    Ok(operator::run(client, &env, settings, asked_to_stop()?).await?)
+    Ok(operator::run(client, &env, settings, process::asked_to_stop()?).await?)
 }

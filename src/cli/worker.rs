@@ -3,7 +3,7 @@
 //! Owns: what the pod hands to it, its logs, the signals that end it, its last words.
 //! May not: decide anything; `worker` does.
 
-use super::signals::asked_to_stop;
+use super::process::asked_to_stop;
 use super::{CliError, explained};
 use crate::api::children::{POD_NAME_VARIABLE, POD_NAMESPACE_VARIABLE, POD_UID_VARIABLE, SETTINGS_VARIABLE};
 use crate::api::pipeline::LogLevel;

@@ -43,9 +43,9 @@ pub enum OperatorError {
     /// The installed definitions lack fields.
     #[error("the CustomResourceDefinition {0}")]
     OldDefinitions(Box<str>),
-    /// A port cannot be opened.
+    /// Health and metrics cannot be said.
     #[error(transparent)]
-    Port(#[from] TelemetryError),
+    Telemetry(#[from] TelemetryError),
 }
 
 impl OperatorError {
@@ -84,14 +84,15 @@ impl Meaning for OperatorError {
             Self::Revision(error) => error.code(),
             Self::Page(_, error) => error.code(),
             Self::OldDefinitions(_) => Code::OLD_DEFINITIONS,
-            Self::Port(_) => Code::OUTPUT_FAILED,
+            Self::Telemetry(error) => error.code(),
         }
     }
 
     fn retry(&self) -> Retry {
         match self {
             Self::Moved(_) => Retry::After(Duration::from_millis(50)),
-            Self::OldDefinitions(_) | Self::Port(_) => Retry::Never,
+            Self::Telemetry(error) => error.retry(),
+            Self::OldDefinitions(_) => Retry::Never,
             _ => Retry::Backoff,
         }
     }

@@ -9,6 +9,7 @@
 
 mod beats;
 mod controller;
+mod counts;
 mod cutover;
 mod definitions;
 mod error;
@@ -20,8 +21,9 @@ mod workload;
 pub use error::OperatorError;
 
 use crate::env::{Env, first_of};
-use crate::telemetry::{Health, serve};
+use crate::telemetry::{self, Health, Metrics};
 use controller::Context;
+use counts::Counts;
 use kube::Client;
 use std::future::Future;
 use std::sync::Arc;
@@ -41,7 +43,7 @@ pub struct Settings {
     pub identity: String,
     /// The image of workers where a pipeline names none.
     pub worker_image: String,
-    /// The port of health.
+    /// The port of health and metrics.
     pub port: u16,
 }
 
@@ -57,10 +59,12 @@ pub async fn run(client: Client, env: &Env, settings: Settings, stop: impl Futur
     let place = office::Place { namespace: settings.leader_namespace.clone(), name: settings.leader_name.clone() };
     let beat = health.clone();
     let office = office::keep(client.clone(), env.clone(), place, (told, halted.clone()), move || beat.beat());
-    let port = settings.port;
-    let context = Arc::new(Context::new(client, env.clone(), settings, term));
-    let measured = Arc::clone(&context);
-    let serve = serve(health.clone(), port, move || measured.metrics());
+    let counts = Arc::new(Counts::default());
+    let (counted, led) = (counts.clone(), term.clone());
+    let metrics: Metrics = Arc::new(move || counted.metrics(led.borrow().is_some()));
+    let served = telemetry::serve(health.clone(), metrics, settings.port);
+    let serve = async { Ok(served.await?) };
+    let context = Arc::new(Context::new((client, env.clone()), settings, term, counts));
     let work = futures::future::join(office, controller::run(context, health, halted));
     let work = async {
         work.await;
@@ -75,8 +79,7 @@ pub async fn run(client: Client, env: &Env, settings: Settings, stop: impl Futur
     let work = async { first_of(work, stopped).await.unwrap_or(Ok(())) };
     // The port ends only where it fails.
     match futures::future::select(Box::pin(work), Box::pin(serve)).await {
-        futures::future::Either::Left((done, _)) => done,
-        futures::future::Either::Right((done, _)) => Ok(done?),
+        futures::future::Either::Left((done, _)) | futures::future::Either::Right((done, _)) => done,
     }
 }
 

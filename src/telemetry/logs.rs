@@ -1,4 +1,4 @@
-//! Logs of processes that serve: one line an event, on the standard error.
+//! Logs: what is written, and how.
 
 use tracing_subscriber::EnvFilter;
 
@@ -11,8 +11,8 @@ pub enum LogFormat {
     Text,
 }
 
-/// Logs what the filter lets through, such as `info,kube=warn`, from now on. A part of it that cannot be read is said, and
-/// left out.
+/// Writes what passes the filter (such as `info` or `warn,millrace=debug`) to the standard error, from now on. What cannot
+/// be read in a filter is said there, and left out.
 pub fn log(filter: &str, format: LogFormat) {
     let filter = EnvFilter::builder().parse_lossy(filter);
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

@@ -1,14 +1,14 @@
-//! How a process shows whether it lives and what it does: `/livez`, `/readyz`, `/metrics`, logs.
+//! What a process says of itself over HTTP: whether it lives, whether it is ready, what it has counted.
 //!
-//! Owns: the port of the three, the form of metrics and of logs.
-//! May not: take commands; know what is measured; depend on a service outside. Only our own tasks' going on is life.
+//! Owns: health, metrics and their text, the port where both are read, logs.
+//! May not: know what is counted or why; take commands; depend on anything outside the process being there.
 
 mod health;
 mod logs;
-mod metrics;
+mod metric;
 mod serve;
 
 pub use health::Health;
 pub use logs::{LogFormat, log};
-pub use metrics::{Family, Kind, Sample, render};
-pub use serve::{TelemetryError, serve};
+pub use metric::{Kind, Metric, Sample, Value, faults, text};
+pub use serve::{Metrics, TelemetryError, serve};

@@ -295,6 +295,9 @@ impl<'a> Drive<'a> {
         self.pipeline = api.replace_status(&self.reader.name, &params, &next).await.map_err(OperatorError::cluster(what))?;
         let ready = after.conditions.iter().find(|condition| condition.r#type == "Ready");
         let (is_ready, reason) = ready.map_or((false, ""), |ready| (ready.status == ConditionStatus::True, ready.reason.as_str()));
+        if let Some(step) = step {
+            self.context.counts.step(step);
+        }
         tracing::info!(namespace = self.reader.namespace, pipeline = self.reader.name, ?step, is_ready, reason, "status");
         events::publish(&self.context.recorder, &self.pipeline, (&before, &after), step).await;
         Ok(())

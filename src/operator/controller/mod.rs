@@ -13,6 +13,7 @@ mod revisions;
 mod telling;
 
 use super::beats::Beats;
+use super::counts::Counts;
 use super::cutover::Patience;
 use super::error::OperatorError;
 use super::office::Term;
@@ -21,7 +22,7 @@ use crate::api::children::PIPELINE_LABEL;
 use crate::api::{StreamPipeline, StreamWorker};
 use crate::env::{Env, first_of};
 use crate::error::{Meaning, Retry};
-use crate::telemetry::{Family, Health, Kind};
+use crate::telemetry::Health;
 use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
@@ -41,7 +42,6 @@ use read::Reader;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -67,8 +67,7 @@ pub(super) struct Context {
     recorder: Recorder,
     term: watch::Receiver<Term>,
     memories: Mutex<HashMap<(String, String), Memory>>,
-    passes: AtomicU64,
-    failures: AtomicU64,
+    counts: Arc<Counts>,
 }
 
 /// What this replica remembers of a pipeline between passes.
@@ -91,38 +90,11 @@ impl Memory {
 }
 
 impl Context {
-    pub(super) fn new(client: Client, env: Env, settings: Settings, term: watch::Receiver<Term>) -> Self {
+    pub(super) fn new((client, env): (Client, Env), settings: Settings, term: watch::Receiver<Term>, counts: Arc<Counts>) -> Self {
         let recorder =
             Recorder::new(client.clone(), Reporter { controller: workload::MANAGER.into(), instance: Some(settings.identity.clone()) });
         let installation = format!("{}/{}", settings.leader_namespace, settings.leader_name);
-        Self {
-            client,
-            env,
-            settings,
-            installation,
-            recorder,
-            term,
-            memories: Mutex::default(),
-            passes: AtomicU64::new(0),
-            failures: AtomicU64::new(0),
-        }
-    }
-
-    /// What this replica has done.
-    pub(super) fn metrics(&self) -> Vec<Family> {
-        let failing = self.memories.lock().values().filter(|memory| memory.failures > 0).count();
-        let (passes, failures) = (self.passes.load(Ordering::Relaxed), self.failures.load(Ordering::Relaxed));
-        vec![
-            Family::one(Kind::Gauge, "millrace_operator_leads", "Whether this replica leads.", u64::from(self.leads())),
-            Family::one(Kind::Counter, "millrace_operator_passes", "Looks at a pipeline.", passes),
-            Family::one(Kind::Counter, "millrace_operator_failures", "Looks at a pipeline that failed.", failures),
-            Family::one(
-                Kind::Gauge,
-                "millrace_operator_failing_pipelines",
-                "Pipelines whose last look failed.",
-                u64::try_from(failing).unwrap_or(u64::MAX),
-            ),
-        ]
+        Self { client, env, settings, installation, recorder, term, memories: Mutex::default(), counts }
     }
 
     fn now(&self) -> Duration {
@@ -181,7 +153,7 @@ async fn controller(context: Arc<Context>, health: Health, (namespace, stop): (O
         .graceful_shutdown_on(async move { drop(halt.wait_for(|stop| *stop).await) });
     let filled = async {
         if store.wait_until_ready().await.is_ok() {
-            health.set_ready(true);
+            health.ready(true);
         }
     };
     let passes = controller.run(reconcile, policy, context).for_each(|done| {
@@ -262,12 +234,15 @@ async fn reconcile(seen: Arc<Seen>, context: Arc<Context>) -> Result<Action, Ope
         Some(None) => Err(OperatorError::Late(LONGEST_PASS)),
         Some(Some(result)) => result,
     };
-    context.passes.fetch_add(1, Ordering::Relaxed);
-    context.failures.fetch_add(u64::from(result.is_err()), Ordering::Relaxed);
     memory.failures = if result.is_err() { memory.failures.saturating_add(1) } else { 0 };
-    if !matches!(result, Ok(Next::Never)) {
-        context.memories.lock().insert(key, memory);
-    }
+    let pipelines = {
+        let mut memories = context.memories.lock();
+        if !matches!(result, Ok(Next::Never)) {
+            memories.insert(key, memory);
+        }
+        memories.len()
+    };
+    context.counts.pass(result.as_ref().err().map(Meaning::code), pipelines);
     match result? {
         Next::Never => Ok(Action::await_change()),
         Next::In(span) => Ok(Action::requeue(span.saturating_add(jitter(&context.env, span / 10)))),

@@ -127,7 +127,7 @@ impl Pod {
         loop {
             self.act();
             self.health.beat();
-            self.health.set_ready(self.desk.is_ready() && !self.ending.has_begun());
+            self.health.ready(self.desk.is_ready() && !self.ending.has_begun());
             let wake = poll_fn(|cx| {
                 if !self.ending.has_begun() && stop.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Wake::Stop);

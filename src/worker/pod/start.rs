@@ -159,7 +159,7 @@ pub async fn work(
         health: health.clone(),
         held: Arc::clone(&held),
     };
-    let serve = serve(health, port, move || metrics(&totals.read(), held.load(Ordering::Relaxed)));
+    let serve = serve(health, Arc::new(move || metrics(&totals.read(), held.load(Ordering::Relaxed))), port);
     // The port ends only where it fails.
     match select(Box::pin(pod.run(stop)), Box::pin(serve)).await {
         Either::Left((done, _)) => done,

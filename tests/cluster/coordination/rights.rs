@@ -1,26 +1,14 @@
-//! The rights that a worker needs for its store: with these the whole suite runs, and one that is missing is named.
+//! The rights that the operator gives workers: with these the whole suite of their store runs, and one that is missing is named.
 
 use super::{LIMIT, pipeline};
 use crate::bed::{self, Bed, eventually};
 use crate::conformance;
+use millrace::api::rights::of_workers;
 use millrace::coordination::kubernetes::{Kubernetes, Place};
 use millrace::coordination::records::{Incarnation, LedgerPage, PageId};
 use millrace::coordination::store::{Key, Kind, Record, Store, StoreError, list_all};
 use millrace::env;
 use serde_json::{Value, json};
-
-fn rules(pipeline: &str) -> Value {
-    let whole = json!(["get", "list", "watch", "create", "update", "delete"]);
-    json!([
-        {"apiGroups": ["millrace.dev"], "resources": ["streamsplits", "streamledgers"], "verbs": whole},
-        {"apiGroups": ["millrace.dev"], "resources": ["streamworkers"], "verbs": ["get", "list", "watch", "create", "patch", "delete"]},
-        {"apiGroups": ["millrace.dev"], "resources": ["streamworkers/status"], "verbs": ["update"]},
-        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": whole},
-        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
-        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [format!("{pipeline}-plan")],
-            "verbs": ["get", "list", "watch", "update", "delete"]},
-    ])
-}
 
 /// A store under a user who has these rights and no others.
 async fn store_with(bed: &Bed, place: &Place, rules: &Value) -> Kubernetes {
@@ -44,7 +32,7 @@ async fn store_with(bed: &Bed, place: &Place, rules: &Value) -> Kubernetes {
 fn the_rights_of_a_worker_are_enough_for_the_whole_suite() {
     bed::test(async |bed| {
         let place = pipeline(bed, "rights").await;
-        conformance::hold(&store_with(bed, &place, &rules("rights")).await).await;
+        conformance::hold(&store_with(bed, &place, &json!(of_workers("rights", &[]))).await).await;
     });
 }
 
@@ -52,9 +40,10 @@ fn the_rights_of_a_worker_are_enough_for_the_whole_suite() {
 fn a_right_that_is_missing_is_named() {
     bed::test(async |bed| {
         let place = pipeline(bed, "less").await;
-        let mut rules = rules("less");
-        rules[0]["resources"] = json!(["streamsplits"]);
-        rules.as_array_mut().unwrap().remove(2);
+        let mut rules = json!(of_workers("less", &[]));
+        rules[1]["resources"] = json!(["streamsplits"]);
+        let status = rules.as_array_mut().unwrap().remove(3);
+        assert_eq!(status["resources"], json!(["streamworkers/status"]));
         let store = store_with(bed, &place, &rules).await;
         let page = Record::Page(LedgerPage::empty(Incarnation::new("uid/0a")));
         let made = store.create(&Key::Page(PageId::new("less-0")), page).await;
