@@ -1,7 +1,7 @@
 //! An installation with real pods: the chart, a pipeline over the Kinesis stand-in, and what is done to them.
 
-use crate::rows::Cutover;
 use crate::bed::{Bed, whole, within};
+use crate::rows::Cutover;
 use aws_sdk_kinesis::types::{Shard, StreamStatus};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What `kubectl get` and `kubectl describe` show of the pipeline.
-fn shown(fleet: &Fleet) -> String {
+fn shown(fleet: &Fleet<'_>) -> String {
     let said = |arguments: &[&str]| fleet.bed.kubectl(arguments, "");
     said(&["get", "spl", &fleet.name]) + &said(&["describe", "spl", &fleet.name])
 }
@@ -144,7 +144,10 @@ fn state_beyond_what_a_record_holds_stops_its_split_alone_and_an_edit_frees_it()
         fleet.acknowledged().await;
         let [heavy, light] = two_keys(&fleet).await;
         let mut number = 100;
-        let (mut fed, texts) = (BTreeMap::from([(heavy.clone(), 1), (light.clone(), 1)]), [(heavy.clone(), "x".repeat(4_000)), (light.clone(), "x".to_owned())]);
+        let (mut fed, texts) = (
+            BTreeMap::from([(heavy.clone(), 1), (light.clone(), 1)]),
+            [(heavy.clone(), "x".repeat(4_000)), (light.clone(), "x".to_owned())],
+        );
         for _ in 0..40 {
             for (key, text) in &texts {
                 number += 1;
@@ -153,7 +156,7 @@ fn state_beyond_what_a_record_holds_stops_its_split_alone_and_an_edit_frees_it()
             }
         }
         let said = fleet.says("Degraded", "True/StateStoreRequired").await;
-        assert!(said.contains("64"), "{said}");
+        assert!(said.contains("65536"), "{said}");
         let light_came = async |wanted: u64| {
             within(SOON, "the light key's rows", async || {
                 let came = reader.rows().iter().filter(|row| row.key == light).map(|row| row.count).max();
