@@ -140,6 +140,7 @@ codes! {
     STORE_REFUSED = 41, "StoreRefused", External, "The store of coordination refuses a call that repeating will not help.", "Mend what the message names: a permission, a size, a definition that is not installed.";
     SUPERSEDED = 42, "Superseded", External, "Another process has taken this worker's name.", "Nothing, if it was restarted; else see that no two processes run under one name.";
     POSITION_WENT_BACK = 43, "PositionWentBack", Internal, "A source gave a position that is not the one it was asked for.", "Please report it, with what the message says.";
+    RECORD_LOST = 44, "RecordLost", External, "The record of a split was deleted, while ledger entries say that the split was read.", "Restore the StreamSplit that the message names from a backup.";
     PAYLOAD_NOT_JSON = 201, "PayloadNotJson", User, "A record's payload is not one JSON object in UTF-8.", "Mend the producer at the place that the message names; see docs/records.md for what a payload must look like.";
     PAYLOAD_NOT_UNPACKED = 202, "PayloadNotUnpacked", User, "A record's payload begins like gzip or zstd and cannot be unpacked.", "Mend the producer, or set `source.format.compression: None` if it is not compressed.";
     PAYLOAD_TOO_LARGE = 203, "PayloadTooLarge", User, "A record, or a value or the key in it, is larger or nested more deeply than is allowed.", "Send less in one record, or raise `root.limits.valueBytes` where the message names it.";

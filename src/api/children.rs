@@ -66,6 +66,8 @@ pub const SCRATCH_FOLDER: &str = "/tmp";
 pub const SECRETS_FOLDER: &str = "/etc/millrace/secrets";
 /// Where the certificates of `worker.caBundle` are mounted.
 pub const CA_FILE: &str = "/etc/millrace/ca/bundle.pem";
+/// The environment variable by which every TLS client of a worker finds that file: it replaces the system's certificates.
+pub const CA_VARIABLE: &str = "SSL_CERT_FILE";
 
 /// The `StatefulSet`, the `ServiceAccount`, the Role, the `RoleBinding` and the `PodDisruptionBudget`.
 #[must_use]

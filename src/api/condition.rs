@@ -100,7 +100,7 @@ conditions! {
         "QuotaExceeded", "Unschedulable", "ImagePullFailed", "CrashLoop", "Forbidden", "SecretMissing", "RolloutFailed",
         "ScaledToZero", "Stopped", "Starting", "NameTaken", "PredecessorGoing",
     ];
-    SourceReachable Always "The source can be read." ["StreamNotFound", "AccessDenied", "Throttled", "Recreated"];
+    SourceReachable Always "The source can be read." ["StreamNotFound", "AccessDenied", "EndpointUnreachable", "Throttled", "Recreated"];
     RootAcknowledged Always "Every worker runs the program of this generation." [
         "AllWorkers", "NoWorkers", "NotAccepted", "AwaitingRollout", "AwaitingWorkers", "AwaitingPrepare", "AwaitingApproval",
         "AwaitingAck", "AckTimeout", "WorkerRejected", "StateIncompatible", "Aborted", "RolledBack",
@@ -113,7 +113,9 @@ conditions! {
     Reconciling WhenTrue "Something is on its way." [];
     Stalled WhenTrue "Nothing will change until somebody acts." ["PositionsLost"];
     Paused WhenTrue "Intake has stopped, as asked." [];
-    Degraded WhenTrue "Data flows, but not as it should." ["StateStoreRequired", "RollbackFailed"];
+    Degraded WhenTrue "Data flows, but not as it should." [
+        "StateStoreRequired", "OutputNotFound", "OutputDenied", "OutputUnreachable", "OutputFailed", "RollbackFailed",
+    ];
     DataLoss WhenTrue "Records were lost before they could be read." [];
 }
 

@@ -8,6 +8,7 @@ pub mod children;
 pub mod class;
 pub mod condition;
 pub mod crd;
+pub mod faults;
 mod forms;
 pub mod ledger_page;
 pub mod manifest;

@@ -24,6 +24,13 @@ impl Lead {
         Self { lease: Lease::new(ttl), term: Mutex::new(0) }
     }
 
+    /// Leads in this term from now on.
+    #[cfg(test)]
+    pub(super) fn take_for_test(&self, now: Duration, term: u64) {
+        *self.term.lock() = term;
+        self.lease.renewed(now);
+    }
+
     /// The leader's term, while it is ours.
     pub(super) fn term(&self, now: Duration) -> Option<u64> {
         self.lease.term(now).map(|_| *self.term.lock())

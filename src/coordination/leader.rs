@@ -54,7 +54,7 @@ struct View {
 }
 
 /// Why a round ended early.
-enum Stop {
+pub(super) enum Stop {
     Store,
     Source(SourceError),
 }
@@ -215,7 +215,7 @@ fn fleet(view: &View, members: &BTreeMap<WorkerName, u64>, moved: &BTreeMap<Spli
         let at = promised.get(split).copied().or(owner).cloned();
         Claimable { weight: record.weight.unwrap_or(1), at, pinned: moved.contains_key(split) }
     };
-    let splits = view.splits.iter().filter(|(split, record)| is_claimable(view, split, record));
+    let splits = view.splits.iter().filter(|(_, record)| is_claimable(view, record));
     Fleet {
         members: members.clone(),
         splits: splits.map(|(split, record)| (split.clone(), claimable(split, record))).collect(),
@@ -235,10 +235,10 @@ fn promises<'v>(view: &'v View, members: &BTreeMap<WorkerName, u64>) -> BTreeMap
     promised
 }
 
-fn is_claimable(view: &View, split: &SplitId, record: &SplitRecord) -> bool {
+fn is_claimable(view: &View, record: &SplitRecord) -> bool {
     match record.state {
         SplitState::Open => true,
-        SplitState::Waiting => record.parents.iter().all(|parent| view.plan.lets_open(split, parent, view.splits.get(parent))),
+        SplitState::Waiting => record.parents.iter().all(|parent| record.may_follow(parent, view.splits.get(parent))),
         SplitState::Completed | SplitState::Quarantined => false,
     }
 }

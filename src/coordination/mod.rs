@@ -5,6 +5,7 @@
 //! May not: read records of the stream, know Kinesis or a sink; know a store's service outside the corner that is its own.
 
 pub mod assignment;
+mod discovery;
 mod driver;
 mod election;
 #[cfg(feature = "kube")]

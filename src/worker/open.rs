@@ -81,7 +81,23 @@ async fn stream(env: &Env, name: &Arc<str>, kinesis: &KinesisDestination) -> Res
     };
     let (region, endpoint, role) = (kinesis.region.clone(), kinesis.endpoint.clone(), kinesis.role_arn.clone());
     let service = Arc::new(Client::new(&ClientSettings { stream, region, endpoint, role }).await);
+    reached(env, name, &*service).await?;
     Ok(Target::Queued(Box::new(crate::sink::kinesis::KinesisDestination::new(env, name, service))))
+}
+
+/// Asks for the stream before anything is read for it. Who may write to it and not describe it is taken at its word.
+#[cfg(feature = "worker")]
+async fn reached(env: &Env, name: &Arc<str>, service: &dyn crate::kinesis::Service) -> Result<(), OutputError> {
+    use crate::error::Meaning;
+    use crate::kinesis::{Class, bounded};
+    match bounded(env, service, "DescribeStreamSummary", service.summary()).await {
+        Ok(_) => Ok(()),
+        Err(fault) if fault.class == Class::Denied => Ok(()),
+        Err(fault) => {
+            let message = fault.to_string().into();
+            Err(OutputError { output: Arc::clone(name), code: fault.code(), retry: fault.retry(), message })
+        }
+    }
 }
 
 #[cfg(not(feature = "worker"))]

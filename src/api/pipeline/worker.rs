@@ -52,7 +52,8 @@ pub struct Worker {
     #[schemars(schema_with = "pod_list_by_name::<Vec<EnvVar>>")]
     pub env: Option<Vec<EnvVar>>,
 
-    /// Certificates added to what every client trusts.
+    /// Certificates that every client of a worker trusts, in place of those in its image: name them all, the public ones
+    /// too where AWS is reached without a proxy. The API server is trusted by its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<CaBundle>,
 

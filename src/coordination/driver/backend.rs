@@ -177,11 +177,8 @@ impl Driver {
         let owner = found.record.as_ref().and_then(|view| view.record.owner.as_ref());
         let free = owner.is_none_or(|owner| self.me.is(owner) || self.observer.standing(owner, self.config.ttl) != Standing::Alive);
         let opens = found.record.as_ref().is_none_or(|view| {
-            let lets = |parent| {
-                let record = found.ancestors.get(parent).and_then(Option::as_ref);
-                self.hints.plan.as_ref().is_some_and(|plan| plan.lets_open(split, parent, record))
-            };
-            view.record.state != SplitState::Waiting || view.record.parents.iter().all(lets)
+            let follows = |parent| view.record.may_follow(parent, found.ancestors.get(parent).and_then(Option::as_ref));
+            view.record.state != SplitState::Waiting || view.record.parents.iter().all(follows)
         });
         let rooted = self.may_go_on_from(lineage.floor.map(|root| root.epoch));
         let Some(seat) = self.seats.get_mut(split) else { return };

@@ -36,14 +36,13 @@ impl Driver {
         let Some(record) = self.hints.splits.get(split) else { return false };
         let owner = record.owner.as_ref();
         let free = owner.is_none_or(|owner| self.me.is(owner) || self.observer.standing(owner, self.config.ttl) != Standing::Alive);
-        free && self.may_be_open(split, record)
+        free && self.may_be_open(record)
     }
 
-    fn may_be_open(&self, split: &SplitId, record: &SplitRecord) -> bool {
-        let lets = |parent| self.hints.plan.as_ref().is_some_and(|plan| plan.lets_open(split, parent, self.hints.splits.get(parent)));
+    fn may_be_open(&self, record: &SplitRecord) -> bool {
         match record.state {
             SplitState::Open => true,
-            SplitState::Waiting => record.parents.iter().all(lets),
+            SplitState::Waiting => record.parents.iter().all(|parent| record.may_follow(parent, self.hints.splits.get(parent))),
             SplitState::Completed | SplitState::Quarantined => false,
         }
     }

@@ -98,7 +98,9 @@ impl Desk {
         if !claim.edit(page) {
             return;
         }
-        let fits = page.bytes() <= limits.bytes && page.entries.len() <= limits.entries.max(count);
+        // One entry by itself always fits: there is no page with more room.
+        let alone = page.entries.len() == 1;
+        let fits = alone || (page.bytes() <= limits.bytes && page.entries.len() <= limits.entries.max(count));
         match (fits, before, claim.entry()) {
             (true, _, _) if claim.held().is_some() => draft.commits = true,
             (true, _, _) => draft.urgent = true,

@@ -4,7 +4,7 @@ use super::Driver;
 use crate::coordination::source::SplitSource;
 use crate::coordination::store::StoreError;
 use crate::error::{Code, Meaning, Retry};
-use crate::flow::{Barrier, Gain, LaneId, Ordinal, SourceError, SplitId};
+use crate::flow::{Barrier, ErrorClass, Gain, LaneId, Ordinal, SourceError, SplitId};
 
 /// What the driver tells.
 #[derive(Debug)]
@@ -71,6 +71,8 @@ impl Meaning for DriverError {
     fn retry(&self) -> Retry {
         match self {
             Self::Store(error) => error.retry(),
+            // One split's fault: it is charged and tried again, and the others are read meanwhile (I15).
+            Self::Source(error) if error.class == ErrorClass::Record => Retry::Backoff,
             Self::Source(error) => error.retry(),
             Self::Superseded => Retry::Fenced,
             Self::WentBack { .. } => Retry::Never,

@@ -18,11 +18,13 @@ impl Driver {
         for split in self.seats.keys().cloned().collect::<Vec<_>>() {
             self.issue_record(&split, now);
         }
-        let losses = &self.out.losses;
+        let (losses, wanted) = (&self.out.losses, self.hints.assignment.as_ref());
         self.seats.retain(|split, seat| {
             let lost = losses.iter().any(|loss| loss.split == *split);
+            // What is to come back to us, onto a page with more room.
+            let returns = seat.need > 0 && wanted.is_some_and(|wanted| wanted.splits.contains(split));
             let leaves = lost || seat.leaving.as_ref().is_some_and(|leaving| !leaving.is_over());
-            !seat.claim.is_idle() || seat.tenancy.is_some() || seat.busy || leaves || now < seat.not_before
+            !seat.claim.is_idle() || seat.tenancy.is_some() || seat.busy || leaves || returns || now < seat.not_before
         });
         for page in self.waited_for() {
             self.desks.entry(page.clone()).or_default();
@@ -150,7 +152,7 @@ impl Driver {
     pub(super) fn page_for(&self, split: &SplitId) -> Option<PageId> {
         let seat = self.seats.get(split)?;
         let Phase::Sealed { progress, .. } = seat.claim.phase() else { return None };
-        let (key, need) = (seat.claim.entry()?, seat.need.max(progress.bytes()));
+        let (key, need) = (seat.claim.entry()?, seat.wants());
         let stem = self.me.incarnation.as_str().rsplit('/').next().unwrap_or_default();
         let pages = (0_u32..).map(|number| PageId::new(&format!("{}-{stem}-{number}", self.me.worker)));
         pages.take(4096).find(|page| self.has_room(page, &key, progress, need))
@@ -160,19 +162,18 @@ impl Driver {
         let limits = self.config.limits();
         let promised =
             self.seats.values().filter(|seat| seat.claim.page() == Some(page) && seat.claim.makes_page() && seat.claim.split() != &key.0);
-        let (count, bytes) = promised.fold((1, need), |(count, bytes): (usize, usize), seat| {
-            (count.saturating_add(1), bytes.saturating_add(seat.need).saturating_add(key.0.as_str().len()))
+        let (mut count, mut bytes) = promised.fold((1, need), |(count, bytes): (usize, usize), seat| {
+            (count.saturating_add(1), bytes.saturating_add(seat.wants()).saturating_add(seat.claim.split().as_str().len()))
         });
-        let Some(view) = self.desks.get(page).and_then(Desk::view) else {
-            return count <= limits.entries && (bytes <= limits.bytes || count == 1);
-        };
-        match view.page.entries.get(key) {
+        if let Some(view) = self.desks.get(page).and_then(Desk::view) {
             // What stands there already is taken up again, or in the way.
-            Some(entry) => !entry.sealed && entry.progress == *progress,
-            None => {
-                view.page.entries.len().saturating_add(count) <= limits.entries && view.page.bytes().saturating_add(bytes) <= limits.bytes
+            if let Some(entry) = view.page.entries.get(key) {
+                return !entry.sealed && entry.progress == *progress;
             }
+            count = count.saturating_add(view.page.entries.len());
+            bytes = bytes.saturating_add(view.page.bytes());
         }
+        count == 1 || (count <= limits.entries && bytes <= limits.bytes)
     }
 
     /// Reads a page of ours anew once it was not seen for a while: an idle owner writes nothing, and would not notice that

@@ -111,6 +111,14 @@ impl Seat {
         self.tenancy.is_none() && self.claim.held().is_some()
     }
 
+    /// How many bytes of a page its entry wants.
+    pub(super) fn wants(&self) -> usize {
+        match self.claim.phase() {
+            Phase::Sealed { progress, .. } => self.need.max(progress.bytes()),
+            _ => self.need,
+        }
+    }
+
     /// Whether a claim is under way that has not taken the record yet: it may be given up.
     pub(super) const fn is_early(&self) -> bool {
         matches!(

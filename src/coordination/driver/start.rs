@@ -4,6 +4,7 @@ use super::desk::Limits;
 use super::inbox::Inbox;
 use super::ops::{self, Reply};
 use super::{Driver, Hints, Membership, Out};
+use crate::coordination::discovery::Discovery;
 use crate::coordination::election::{Candidate, Lead};
 use crate::coordination::leader::{Leader, Memory, Pace};
 use crate::coordination::ledger::Me;
@@ -31,6 +32,8 @@ pub struct Config {
     pub call: Duration,
     /// From one round of the leader to the next.
     pub round: Duration,
+    /// From one listing of the stream to the next.
+    pub discover: Duration,
     /// From one whole list to the next, where a watch keeps what is known.
     pub resync: Duration,
     /// For how long a split that was moved for balance stays.
@@ -51,6 +54,7 @@ impl Default for Config {
             drain: Duration::from_secs(10),
             call: Duration::from_secs(4),
             round: Duration::from_secs(1),
+            discover: Duration::from_secs(10),
             resync: Duration::from_mins(1),
             cooldown: Duration::from_mins(1),
             budget: u64::MAX,
@@ -124,12 +128,22 @@ impl Driver {
         let (env, store, ttl) = (self.env.clone(), self.store.clone(), self.config.ttl);
         let lead = Arc::new(Lead::new(ttl));
         let pace = Pace { round: self.config.round, tidy: self.config.resync, cooldown: self.config.cooldown };
+        let discovery =
+            Discovery { env: env.clone(), store: store.clone(), lead: lead.clone(), planner: planner.clone(), pause: self.config.discover };
         let leader = Leader { env: env.clone(), store: store.clone(), lead: lead.clone(), planner, pace, memory: Memory::default() };
         let candidate = Candidate { env, store, me: self.me.clone(), lead, ttl };
-        let (open, open_too, inbox) = (self.inbox.clone(), self.inbox.clone(), self.inbox.clone());
-        self.env.tasks().spawn("candidate", Box::pin(candidate.run(move || open.is_open())));
-        let trouble = move |error| inbox.push(Reply::Planning(error));
-        self.env.tasks().spawn("leader", Box::pin(leader.run(move || open_too.is_open(), trouble)));
+        let open = || {
+            let inbox = self.inbox.clone();
+            move || inbox.is_open()
+        };
+        let trouble = || {
+            let inbox = self.inbox.clone();
+            move |error| inbox.push(Reply::Planning(error))
+        };
+        let tasks = self.env.tasks();
+        tasks.spawn("candidate", Box::pin(candidate.run(open())));
+        tasks.spawn("leader", Box::pin(leader.run(open(), trouble())));
+        tasks.spawn("discovery", Box::pin(discovery.run(open(), trouble())));
     }
 
     /// Reads heartbeats, four times in each time that they may stand still. Fresh reads: a watch that stands still would

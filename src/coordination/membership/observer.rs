@@ -29,6 +29,8 @@ struct Seen {
     beat: Beat,
     /// When the answer that first showed this counter came.
     since: Duration,
+    /// When the last read that showed it was sent.
+    read: Duration,
 }
 
 /// An observer of heartbeats.
@@ -57,8 +59,10 @@ impl Observer {
 
     fn saw(&mut self, reading: Reading, worker: WorkerName, beat: Beat) {
         match self.seen.get_mut(&worker) {
-            Some(seen) if seen.beat.incarnation == beat.incarnation && seen.beat.counter == beat.counter => {}
-            _ => drop(self.seen.insert(worker, Seen { beat, since: reading.answered })),
+            // Two reads were under way, and the later one was answered first.
+            Some(seen) if reading.sent < seen.read => {}
+            Some(seen) if seen.beat.incarnation == beat.incarnation && seen.beat.counter == beat.counter => seen.read = reading.sent,
+            _ => drop(self.seen.insert(worker, Seen { beat, since: reading.answered, read: reading.sent })),
         }
     }
 
@@ -151,6 +155,16 @@ mod tests {
         assert_eq!(observer.standing(&owner("1"), TTL), Standing::Alive);
         observer.saw_all(at(42), Vec::new());
         assert_eq!(observer.standing(&owner("1"), TTL), Standing::Dead);
+    }
+
+    #[test]
+    fn an_answer_that_comes_after_a_later_reads_does_not_bring_an_older_life_back() {
+        let mut observer = Observer::default();
+        observer.saw_all(at(0), beat("1", 1));
+        observer.saw_one(at(5), WorkerName::new("w"), beat("2", 1).pop().map(|(_, beat)| beat));
+        observer.saw_all(at(4), beat("1", 2));
+        assert_eq!(observer.standing(&owner("2"), TTL), Standing::Alive);
+        assert_eq!(observer.standing(&owner("1"), TTL), Standing::Replaced);
     }
 
     #[test]

@@ -176,21 +176,22 @@ impl<'a> Drive<'a> {
             _ => return None,
         };
         let tally = self.tally.clone().unwrap_or_default();
-        Some(match (why, tally.rejected.first()) {
+        let text = |fault: &Fault| fault.message.chars().take(600).collect::<String>();
+        Some(match (why, tally.rejected.first().or(tally.held.first())) {
             (Why::Rejected, Some((worker, fault))) => {
                 let reason = if fault.reason == "StateIncompatible" { "StateIncompatible" } else { "WorkerRejected" };
-                let text: String = fault.message.chars().take(600).collect();
-                format!("{reason}: {worker} rejects the program: {}: {text}", fault.code)
+                format!("{reason}: {worker} rejects the program: {}: {}", fault.code, text(fault))
             }
             (Why::Rejected, None) => "WorkerRejected: a worker rejects the program".to_owned(),
-            (Why::Late, _) => {
+            (Why::Late, held) => {
                 let done = if committed { "acknowledged" } else { "prepared" };
                 let names: Vec<_> = tally.waiting.iter().take(8).map(|(name, _)| name.as_str()).collect();
                 format!(
-                    "AckTimeout: in time only {} of {} workers have {done} the program; not {}",
+                    "AckTimeout: in time only {} of {} workers have {done} the program; not {}{}",
                     tally.done,
                     tally.total,
-                    names.join(", ")
+                    names.join(", "),
+                    held.map(|(worker, fault)| format!("\n{worker}: {}: {}", fault.code, text(fault))).unwrap_or_default()
                 )
             }
         })

@@ -2,6 +2,7 @@
 
 use crate::api::StreamPipeline;
 use crate::api::condition::{Condition, ConditionStatus};
+use crate::api::faults::{About, about};
 use crate::api::pipeline::StreamPipelineStatus;
 use crate::operator::cutover::Wrote;
 use kube::Resource;
@@ -20,6 +21,7 @@ pub(super) async fn publish(
     let mut events: Vec<_> = step.map(|step| of_step(step, after)).into_iter().collect();
     events.extend(turned(before, after, "Accepted", "Validate"));
     events.extend(turned(before, after, "SourceReachable", "Read"));
+    events.extend(complained(before, after));
     for event in events {
         if let Err(error) = recorder.publish(&event, &pipeline.object_ref(&())).await {
             tracing::warn!(%error, reason = event.reason, "an Event cannot be written");
@@ -36,6 +38,15 @@ fn turned(before: &StreamPipelineStatus, after: &StreamPipelineStatus, kind: &st
     let now = condition(after, kind).filter(|condition| condition.status == ConditionStatus::False)?;
     let same = condition(before, kind).is_some_and(|before| before.status == now.status && before.message == now.message);
     (!same).then(|| event(EventType::Warning, &now.reason, &now.message, action))
+}
+
+/// What workers have begun to say that keeps them: by its reason, for its text may go on changing.
+fn complained(before: &StreamPipelineStatus, after: &StreamPipelineStatus) -> Option<Event> {
+    let of_output = |status: &Condition| matches!(about(&status.reason), About::Output);
+    let complaint = |status| condition(status, "Degraded").or_else(|| condition(status, "Ready").filter(|ready| of_output(ready)));
+    let now: &Condition = complaint(after)?;
+    let same = complaint(before).is_some_and(|before| before.reason == now.reason);
+    (!same).then(|| event(EventType::Warning, &now.reason, &now.message, "Work"))
 }
 
 fn of_step(step: Wrote, after: &StreamPipelineStatus) -> Event {
@@ -61,7 +72,7 @@ fn event(type_: EventType, reason: &str, note: &str, action: &str) -> Event {
 
 #[cfg(test)]
 mod tests {
-    use super::turned;
+    use super::{complained, turned};
     use crate::api::pipeline::StreamPipelineStatus;
     use serde_json::json;
 
@@ -80,5 +91,23 @@ mod tests {
         assert_eq!(event(&StreamPipelineStatus::default(), &bad).as_deref(), Some("RootInvalid"));
         assert_eq!(event(&bad, &bad), None);
         assert!(event(&bad, &worse).is_some() && event(&bad, &good).is_none());
+    }
+
+    #[test]
+    fn what_a_worker_begins_to_complain_of_makes_one_event() {
+        let status = |kind: &str, reason: &str, message: &str| -> StreamPipelineStatus {
+            let condition =
+                json!({"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"});
+            serde_json::from_value(json!({"conditions": [condition]})).unwrap()
+        };
+        let event = |before: &StreamPipelineStatus, after: &StreamPipelineStatus| complained(before, after).map(|event| event.reason);
+        let (good, held) = (status("Ready", "AsSpecified", ""), status("Degraded", "StateStoreRequired", "split a"));
+        assert_eq!(event(&good, &held).as_deref(), Some("StateStoreRequired"));
+        assert_eq!(event(&held, &status("Degraded", "StateStoreRequired", "split b")), None);
+        assert_eq!(event(&held, &good), None);
+        // Before a pod is ready, only the summary says it; then both do.
+        let first = status("Ready", "OutputNotFound", "");
+        assert_eq!(event(&good, &first).as_deref(), Some("OutputNotFound"));
+        assert_eq!(event(&first, &status("Degraded", "OutputNotFound", "")), None);
     }
 }

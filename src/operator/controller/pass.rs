@@ -224,7 +224,7 @@ async fn observe(reader: &Reader, (pipeline, state): (&StreamPipeline, Option<&S
     for own in &workers {
         let Some(status) = &own.status else { continue };
         let name = own.metadata.name.clone().unwrap_or_default();
-        view.faults.extend(faults(own).into_iter().map(|fault| (name.clone(), fault)));
+        view.faults.extend(faults(own, (uid, state)).into_iter().map(|fault| (name.clone(), fault)));
         let acknowledged =
             status.answer.as_ref().filter(|answer| answer.pipeline_uid == uid && matches!(answer.outcome, Outcome::Acknowledged { .. }));
         let counts = acknowledged.zip(active).is_some_and(|(answer, active)| answer.root.epoch >= active.at.epoch);
@@ -236,12 +236,64 @@ async fn observe(reader: &Reader, (pipeline, state): (&StreamPipeline, Option<&S
     Ok(())
 }
 
-/// What keeps a worker from its work, by what it says of itself and by what it answers for the time being.
-fn faults(worker: &StreamWorker) -> Vec<Fault> {
+/// What keeps a worker from its work, by what it says of itself and by what it answers, for the time being, to what it is told
+/// now. What is said twice is said once.
+fn faults(worker: &StreamWorker, (uid, state): (&str, Option<&State>)) -> Vec<Fault> {
     let Some(status) = &worker.status else { return Vec::new() };
-    let answered = status.answer.as_ref().and_then(|answer| match &answer.outcome {
-        Outcome::Rejected { fault } if fault.may_pass => Some(fault.clone()),
+    // One of the pipeline that had this name before goes with its pod.
+    if worker.spec.root.as_ref().is_some_and(|told| told.pipeline_uid != uid) {
+        return Vec::new();
+    }
+    let now = state.into_iter().flat_map(|state| [state.target.map(|target| target.at), state.active.map(|active| active.at)]);
+    let epochs: Vec<_> = now.flatten().map(|at| at.epoch).collect();
+    let answer = status.answer.as_ref().filter(|answer| answer.pipeline_uid == uid && epochs.contains(&answer.root.epoch));
+    let answered = answer.and_then(|answer| match &answer.outcome {
+        Outcome::Rejected { fault } if fault.may_pass => Some(fault),
         _ => None,
     });
-    status.faults.iter().cloned().chain(answered).collect()
+    let mut faults = status.faults.clone();
+    faults.extend(answered.filter(|fault| !status.faults.contains(fault)).cloned());
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::faults;
+    use crate::api::StreamWorker;
+    use crate::flow::{Digest, RootEpoch};
+    use crate::operator::cutover::{Active, At, State, Target};
+    use serde_json::{Value, json};
+
+    fn worker(told: &str, faults: &Value, outcome: &Value) -> StreamWorker {
+        let root = json!({"epoch": 3, "digest": "sha256:00"});
+        let answer = json!({"pipelineUid": "u", "root": root, "incarnation": "i", "outcome": outcome});
+        let spec = json!({"root": {"pipelineUid": told, "root": root, "stage": "Commit"}});
+        serde_json::from_value(
+            json!({"apiVersion": "millrace.dev/v1alpha1", "kind": "StreamWorker", "metadata": {"name": "w"}, "spec": spec,
+            "status": {"faults": faults, "answer": answer}}),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_worker_is_heard_once_and_of_what_it_is_told_now_alone() {
+        let fault = |reason: &str, may_pass: bool| json!({"code": "MR0401", "reason": reason, "message": "m", "mayPass": may_pass});
+        let rejects = |fault: Value| json!({"type": "Rejected", "fault": fault});
+        let at = |epoch: i64| At { epoch: RootEpoch::new(epoch), digest: Digest::of(&epoch.to_be_bytes()) };
+        let state = |epoch: i64| State { active: Some(Active::committed(Target { at: at(epoch), recovery: false })), ..State::default() };
+        let heard = |worker: &StreamWorker, epoch| {
+            faults(worker, ("u", Some(&state(epoch)))).into_iter().map(|fault| fault.reason).collect::<Vec<_>>()
+        };
+        let both = worker("u", &json!([fault("OutputNotFound", true)]), &rejects(fault("OutputNotFound", true)));
+        assert_eq!(heard(&both, 3), ["OutputNotFound"]);
+        let one = worker("u", &json!([fault("StreamNotFound", true)]), &rejects(fault("OutputNotFound", true)));
+        assert_eq!(heard(&one, 3), ["StreamNotFound", "OutputNotFound"]);
+        assert_eq!(heard(&one, 4), ["StreamNotFound"], "an answer to what is over");
+        let good = worker("u", &json!([]), &rejects(fault("OutputNotFound", false)));
+        assert_eq!(heard(&good, 3), Vec::<String>::new(), "what is rejected for good ends the attempt");
+        assert_eq!(
+            heard(&worker("before", &json!([fault("StreamNotFound", true)]), &json!({"type": "Prepared"})), 3),
+            Vec::<String>::new()
+        );
+    }
 }

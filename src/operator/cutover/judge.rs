@@ -34,6 +34,8 @@ pub(in crate::operator) enum Answers {
     Nobody,
     /// All have done it.
     All,
+    /// One cannot do it now, for something that may pass.
+    Held,
     /// One has not answered yet.
     Waiting,
 }
@@ -49,6 +51,8 @@ pub(in crate::operator) struct Tally {
     pub(in crate::operator) rejected: Vec<(String, Fault)>,
     /// Who has not answered yet, and what the worker says of it.
     pub(in crate::operator) waiting: Vec<(String, String)>,
+    /// What keeps some of those, though it may pass.
+    pub(in crate::operator) held: Vec<(String, Fault)>,
 }
 
 impl Tally {
@@ -58,6 +62,7 @@ impl Tally {
             Self { rejected, .. } if !rejected.is_empty() => Answers::Rejected,
             Self { total: 0, .. } => Answers::Nobody,
             Self { waiting, .. } if waiting.is_empty() => Answers::All,
+            Self { held, .. } if !held.is_empty() => Answers::Held,
             _ => Answers::Waiting,
         }
     }
@@ -66,6 +71,7 @@ impl Tally {
 enum Verdict {
     Done,
     Rejected(Fault),
+    Held(Fault),
     Waiting(String),
 }
 
@@ -78,6 +84,10 @@ pub(in crate::operator) fn tally(uid: &str, members: &[Member], question: Questi
         match answer.map_or_else(|| Verdict::Waiting(String::new()), |answer| verdict(answer, question)) {
             Verdict::Done => tally.done = tally.done.saturating_add(1),
             Verdict::Rejected(fault) => tally.rejected.push((member.name.clone(), fault)),
+            Verdict::Held(fault) => {
+                tally.waiting.push((member.name.clone(), fault.reason.clone()));
+                tally.held.push((member.name.clone(), fault));
+            }
             Verdict::Waiting(why) => tally.waiting.push((member.name.clone(), why)),
         }
     }
@@ -91,7 +101,7 @@ fn verdict(answer: &Answer, question: Question) -> Verdict {
         (Outcome::Acknowledged { .. }, Question::Acknowledged(active)) if answer.root.epoch >= active.epoch => Verdict::Done,
         (Outcome::Rejected { fault }, Question::Prepared(at) | Question::Acknowledged(at)) if about(at) => {
             if fault.may_pass {
-                Verdict::Waiting(fault.message.clone())
+                Verdict::Held(fault.clone())
             } else {
                 Verdict::Rejected(fault.clone())
             }
@@ -167,7 +177,7 @@ mod tests {
         let question = Question::Prepared(at(5));
         let good = member("life-1", 5, Outcome::Prepared);
         assert_eq!(answers(&[good.clone(), member("life-1", 5, rejected(false))], question), Answers::Rejected);
-        assert_eq!(answers(&[good.clone(), member("life-1", 5, rejected(true))], question), Answers::Waiting);
+        assert_eq!(answers(&[good.clone(), member("life-1", 5, rejected(true))], question), Answers::Held);
         assert_eq!(answers(&[good, member("life-2", 5, rejected(false))], question), Answers::Waiting);
         assert_eq!(answers(&[], question), Answers::Nobody);
     }

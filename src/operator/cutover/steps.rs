@@ -132,6 +132,11 @@ fn may_begin(wish: &Wish, state: &State, digest: Digest) -> bool {
     !runs && (!blocked || state.may_retry(wish))
 }
 
+/// Whether the spec names another program, which may begin as soon as the committed one has ended.
+fn is_superseded(wish: &Wish, state: &State) -> bool {
+    wish.program().is_some_and(|digest| may_begin(wish, state, digest))
+}
+
 /// The revision first, then the intent (I42, I30).
 fn begin(wish: &Wish, state: State, target: Target, seen: &Lookups) -> Step {
     if wish.rolling {
@@ -155,9 +160,9 @@ fn prepared(wish: &Wish, state: State, target: Target, seen: &Lookups) -> Step {
         None => Step::LookAtAnswers,
         Some(Answers::Rejected) => abort(state, target, Why::Rejected),
         Some(Answers::All | Answers::Nobody) => commit(state, target),
-        Some(Answers::Waiting) if !wish.wanted => commit(state, target),
-        Some(Answers::Waiting) if seen.late => abort(state, target, Why::Late),
-        Some(Answers::Waiting) => Step::Rest(Rest::Prepare),
+        Some(Answers::Waiting | Answers::Held) if !wish.wanted => commit(state, target),
+        Some(Answers::Waiting | Answers::Held) if seen.late => abort(state, target, Why::Late),
+        Some(Answers::Waiting | Answers::Held) => Step::Rest(Rest::Prepare),
     }
 }
 
@@ -193,8 +198,10 @@ fn committed(wish: &Wish, state: State, active: Active, seen: &Lookups) -> Step 
         (false, Some(Answers::Nobody)) => Step::Rest(Rest::Workers),
         (false, Some(_)) if active.failed => Step::Rest(Rest::Acknowledge),
         (false, Some(Answers::Rejected)) => failed(wish, state, active, Why::Rejected),
-        (false, Some(Answers::Waiting)) if seen.late => failed(wish, state, active, Why::Late),
-        (false, Some(Answers::Waiting)) => Step::Rest(Rest::Acknowledge),
+        // Its time is over at once where an edit waits to mend it.
+        (false, Some(Answers::Held)) if is_superseded(wish, &state) => failed(wish, state, active, Why::Rejected),
+        (false, Some(Answers::Waiting | Answers::Held)) if seen.late => failed(wish, state, active, Why::Late),
+        (false, Some(Answers::Waiting | Answers::Held)) => Step::Rest(Rest::Acknowledge),
     }
 }
 
@@ -217,4 +224,39 @@ fn failed(wish: &Wish, state: State, active: Active, why: Why) -> Step {
 
 fn soaked(state: State, active: Active) -> Step {
     Step::Write(State { active: Some(Active { soaked: true, ..active }), good: Some(active.at), ..state }, Wrote::Soaked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Active, At, State, Target, Wish};
+    use super::{Answers, Lookups, Rest, Step, Why, Wrote, decide};
+    use crate::flow::{Digest, RootEpoch};
+
+    fn at(epoch: i64) -> At {
+        At { epoch: RootEpoch::new(epoch), digest: Digest::of(&epoch.to_be_bytes()) }
+    }
+
+    fn wish(named: i64) -> Wish {
+        Wish { named: Some(at(named).digest), valid: true, wanted: true, retry: None, rolling: false }
+    }
+
+    #[test]
+    fn a_committed_program_that_a_worker_cannot_run_yet_gives_way_to_an_edit_at_once_and_to_nothing_else() {
+        let active = Some(Active::committed(Target { at: at(1), recovery: false }));
+        let state = State { epoch: RootEpoch::new(1), active, ..State::default() };
+        let held = Lookups { answers: Some(Answers::Held), ..Lookups::default() };
+        let next = |wish: Wish, state: State, seen: Lookups| match decide(&wish, Some(&state), &seen) {
+            Step::Write(state, Wrote::Failed(Why::Rejected)) => Err(state),
+            Step::Rest(rest) => Ok(rest),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(next(wish(1), state, held), Ok(Rest::Acknowledge));
+        let waiting = Lookups { answers: Some(Answers::Waiting), ..Lookups::default() };
+        assert_eq!(next(wish(2), state, waiting), Ok(Rest::Acknowledge), "it may be acknowledged any moment");
+        assert_eq!(next(Wish { valid: false, ..wish(2) }, state, held), Ok(Rest::Acknowledge));
+        let failed = next(wish(2), state, held).unwrap_err();
+        assert!(failed.blocked.is_none() && failed.active.is_some_and(|active| active.failed && !active.acked));
+        let begun = decide(&wish(2), Some(&failed), &Lookups::default());
+        assert!(matches!(begun, Step::Revise(target, _) if target == At { digest: at(2).digest, ..at(2) }), "{begun:?}");
+    }
 }

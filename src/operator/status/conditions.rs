@@ -2,6 +2,9 @@
 
 use super::Seen;
 use crate::api::condition::{ConditionStatus, ConditionType};
+use crate::api::faults::{About, about};
+use crate::api::stream_worker::Fault;
+use crate::error::Code;
 use crate::operator::cutover::{Active, Rest, Tally};
 use crate::operator::validate::Verdict;
 
@@ -63,18 +66,31 @@ fn workers_available(seen: &Seen<'_>) -> Says {
     match (wanted, ready) {
         (0, _) => yes("ScaledToZero", "no worker is wanted"),
         _ if ready >= wanted => yes("AllReady", format!("{ready} of {wanted} workers are ready")),
-        _ => no("Starting", format!("{ready} of {wanted} workers are ready")),
+        _ => no(STARTING, format!("{ready} of {wanted} workers are ready{}", faults(seen))),
     }
 }
 
-/// The reasons by which a worker says that it cannot read its source.
-const SOURCE: [&str; 4] = ["StreamNotFound", "AccessDenied", "Throttled", "Recreated"];
+/// The reason of workers that are not ready yet, where their pods do not say why.
+const STARTING: &str = "Starting";
+
+/// What a worker says, and what to do about it. A fault of Kinesis says that itself.
+fn told((worker, fault): &(String, Fault)) -> String {
+    let (code, message) = (&fault.code, &fault.message);
+    let number = code.strip_prefix("MR").and_then(|number| number.parse().ok());
+    let entry = number.and_then(Code::of).and_then(Code::entry).filter(|_| about(&fault.reason) == About::Other);
+    entry.map_or_else(|| format!("{worker}: {code}: {message}"), |entry| format!("{worker}: {code}: {message}. {}", entry.mend))
+}
 
 fn source_reachable(seen: &Seen<'_>) -> Says {
-    if let Some((worker, fault)) = seen.faults.iter().find(|(_, fault)| SOURCE.contains(&fault.reason.as_str())) {
-        return no(&fault.reason, format!("{worker}: {}: {}", fault.code, fault.message));
+    let fault = seen.faults.iter().find_map(|own| match about(&own.1.reason) {
+        About::Source(reason) => Some(no(reason, told(own))),
+        _ => None,
+    });
+    if let Some(fault) = fault {
+        return fault;
     }
-    let reads = seen.workers.acknowledged > 0;
+    // A worker is ready only once it has reached its source.
+    let reads = seen.workers.acknowledged > 0 && seen.fleet.ready() > 0;
     if reads { yes("Reachable", "workers read it") } else { unknown("no worker reads it yet") }
 }
 
@@ -122,7 +138,7 @@ fn progress(done: &str, tally: Option<&Tally>) -> String {
 
 /// What workers say that keeps them, beside their answers.
 fn faults(seen: &Seen<'_>) -> String {
-    let lines = seen.faults.iter().take(4).map(|(worker, fault)| format!("\n{worker}: {}: {}", fault.code, fault.message));
+    let lines = seen.faults.iter().take(4).map(|fault| format!("\n{}", told(fault)));
     lines.collect::<Vec<_>>().concat()
 }
 
@@ -160,12 +176,45 @@ fn running(seen: &Seen<'_>) -> String {
     seen.state.active.map_or_else(|| "no program".to_owned(), |active| format!("program {}", active.at.digest.short()))
 }
 
-/// The summary: the first of the others that fails; never while old pods serve.
+/// What keeps workers from their work, the worst first: the source, then an output, then the rest.
+fn blamed(seen: &Seen<'_>) -> Option<Says> {
+    let rank = |reason: &str| match about(reason) {
+        About::Source(_) => 0,
+        About::Output => 1,
+        About::Other => 2,
+    };
+    let worst = seen.faults.iter().min_by_key(|(_, fault)| rank(&fault.reason))?;
+    Some(match about(&worst.1.reason) {
+        About::Source(reason) => no(reason, told(worst)),
+        _ => no(&worst.1.reason, told(worst)),
+    })
+}
+
+/// What keeps workers from some of their work while they do the rest.
+fn degraded(seen: &Seen<'_>) -> Option<Says> {
+    let beside = |(_, fault): &&(String, Fault)| !matches!(about(&fault.reason), About::Source(_));
+    let mut faults: Vec<_> = seen.faults.iter().filter(beside).collect();
+    faults.sort_by_key(|(_, fault)| about(&fault.reason) != About::Output);
+    let worst = faults.first().filter(|_| seen.fleet.ready() > 0)?;
+    Some(yes(&worst.1.reason, faults.iter().take(4).map(|fault| told(fault)).collect::<Vec<_>>().join("\n")))
+}
+
+/// Whether a condition only says that something is waited for.
+fn waits(kind: ConditionType, says: &Says) -> bool {
+    match kind {
+        ConditionType::WorkersAvailable => says.reason == STARTING,
+        ConditionType::RootAcknowledged => matches!(says.reason.as_str(), "AwaitingWorkers" | "AwaitingPrepare" | "AwaitingAck"),
+        _ => false,
+    }
+}
+
+/// The summary: the first of the others that fails, or what workers say where that one only waits; never while old pods
+/// serve.
 pub(super) fn ready(seen: &Seen<'_>, others: &[(ConditionType, Says)]) -> Says {
     let counts = |kind: &ConditionType| seen.fleet.wanted > 0 || *kind != ConditionType::Available;
     let fails = |says: &Says| says.status == ConditionStatus::False;
-    if let Some((_, first)) = others.iter().find(|(kind, says)| counts(kind) && fails(says)) {
-        return first.clone();
+    if let Some((kind, first)) = others.iter().find(|(kind, says)| counts(kind) && fails(says)) {
+        return blamed(seen).filter(|_| waits(*kind, first)).unwrap_or_else(|| first.clone());
     }
     if let Some((_, first)) =
         others.iter().find(|(kind, says)| *kind == ConditionType::RootAcknowledged && says.status != ConditionStatus::True)
@@ -175,6 +224,9 @@ pub(super) fn ready(seen: &Seen<'_>, others: &[(ConditionType, Says)]) -> Says {
     if seen.fleet.is_rolling() {
         let (current, wanted) = (seen.fleet.current(), seen.fleet.wanted);
         return no("RollingOut", format!("{current} of {wanted} pods are of the template in force"));
+    }
+    if let Some(degraded) = degraded(seen) {
+        return degraded;
     }
     if seen.fleet.wanted == 0 {
         yes("ScaledToZero", "as asked: no worker is wanted")
@@ -193,9 +245,6 @@ pub(super) fn passing(seen: &Seen<'_>, ready: &Says) -> Vec<(ConditionType, Says
     } else if ready.status == ConditionStatus::False && seen.fleet.trouble.is_none() {
         found.push((ConditionType::Reconciling, yes(&ready.reason, ready.message.clone())));
     }
-    let other = seen.faults.iter().find(|(_, fault)| !SOURCE.contains(&fault.reason.as_str()));
-    if let Some((worker, fault)) = other.filter(|_| seen.fleet.ready() > 0) {
-        found.push((ConditionType::Degraded, yes(&fault.reason, format!("{worker}: {}: {}", fault.code, fault.message))));
-    }
+    found.extend(degraded(seen).map(|degraded| (ConditionType::Degraded, degraded)));
     found
 }

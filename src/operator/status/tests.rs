@@ -2,6 +2,7 @@
 
 use super::{Fleet, Seen, Trouble, Workers, Write, compose, moment};
 use crate::api::condition::ConditionStatus::{self, False, True, Unknown};
+use crate::api::condition::ConditionType;
 use crate::api::pipeline::{CutoverStage, StreamPipelineSpec, StreamPipelineStatus};
 use crate::api::stream_worker::Fault;
 use crate::flow::RootEpoch;
@@ -120,7 +121,7 @@ fn row(status: &StreamPipelineStatus, row: [(ConditionStatus, &str); 3], passing
 
 fn tally(total: usize, done: usize) -> Tally {
     let waiting = (done..total).map(|index| (format!("p-worker-{index}"), String::new())).collect();
-    Tally { total, done, rejected: Vec::new(), waiting }
+    Tally { total, done, waiting, ..Tally::default() }
 }
 
 #[test]
@@ -218,6 +219,79 @@ fn a_source_that_a_worker_cannot_read_is_said_with_its_words() {
     assert_eq!(said(&status, "SourceReachable").unwrap(), (False, "StreamNotFound".to_owned()));
     assert_eq!(said(&status, "Available").unwrap().1, "SourceLost");
     assert_eq!(said(&status, "RootAcknowledged").unwrap().0, True);
+}
+
+fn fault(reason: &str) -> (String, Fault) {
+    ("p-worker-0".into(), Fault { code: "MR0401".into(), reason: reason.into(), message: "why; do this".into(), may_pass: true })
+}
+
+fn text(status: &StreamPipelineStatus, kind: &str) -> String {
+    status.conditions.iter().find(|condition| condition.r#type == kind).map(|condition| condition.message.clone()).unwrap_or_default()
+}
+
+#[test]
+fn every_reason_of_a_source_is_one_of_the_conditions_own() {
+    for (sent, shown) in [
+        ("StreamNotFound", "StreamNotFound"),
+        ("AccessDenied", "AccessDenied"),
+        ("CredentialsMissing", "AccessDenied"),
+        ("EndpointUnreachable", "EndpointUnreachable"),
+        ("KinesisUnreachable", "EndpointUnreachable"),
+        ("Throttled", "Throttled"),
+        ("StreamRecreated", "Recreated"),
+    ] {
+        let status = Moment { faults: vec![fault(sent)], ..Moment::running() }.status();
+        assert_eq!(said(&status, "SourceReachable"), Some((False, shown.to_owned())));
+        assert_eq!(said(&status, "Ready"), Some((False, shown.to_owned())));
+        assert!(text(&status, "SourceReachable") == "p-worker-0: MR0401: why; do this" && said(&status, "Degraded").is_none());
+        assert!(ConditionType::SourceReachable.reasons().contains(&shown));
+    }
+}
+
+#[test]
+fn workers_that_cannot_reach_their_source_are_not_merely_starting() {
+    let fleet = Fleet { wanted: 1, pods: vec![pod(false, true)], trouble: None };
+    let starting = Moment { fleet, ..Moment::running() };
+    assert_eq!(said(&starting.status(), "Ready"), Some((False, "Starting".to_owned())));
+    assert_eq!(said(&starting.status(), "SourceReachable").unwrap().0, Unknown);
+    let lost = Moment { faults: vec![fault("StateStoreRequired"), fault("AccessDenied")], ..starting };
+    let status = lost.status();
+    assert_eq!(said(&status, "Ready"), Some((False, "AccessDenied".to_owned())));
+    assert_eq!(said(&status, "WorkersAvailable"), Some((False, "Starting".to_owned())));
+    assert!(text(&status, "WorkersAvailable").contains("do this") && text(&status, "Ready").contains("do this"));
+    let mended = Moment { faults: Vec::new(), ..Moment::running() }.after(&status, None);
+    assert_eq!((said(&mended, "Ready").unwrap().0, said(&mended, "SourceReachable").unwrap().0), (True, True));
+}
+
+#[test]
+fn an_output_that_holds_a_cutover_back_is_said_by_the_summary_and_goes_with_its_fault() {
+    let edited = Moment::edited();
+    let target = Some(Target { at: edited.named(), recovery: false });
+    let preparing = |faults| Moment {
+        state: State { epoch: RootEpoch::new(2), target, ..Moment::edited().state },
+        rest: Rest::Prepare,
+        tally: Some(tally(1, 0)),
+        faults,
+        ..Moment::edited()
+    };
+    let status = preparing(vec![fault("OutputNotFound")]).status();
+    row(&status, [(False, "AwaitingPrepare"), (False, "InProgress"), (False, "OutputNotFound")], &["Reconciling", "Degraded"]);
+    assert!(text(&status, "RootAcknowledged").contains("p-worker-0: MR0401: why; do this"));
+    assert_eq!((said(&status, "SourceReachable").unwrap().0, said(&status, "Available").unwrap().0), (True, True));
+    let mended = preparing(Vec::new()).after(&status, None);
+    row(&mended, [(False, "AwaitingPrepare"), (False, "InProgress"), (False, "AwaitingPrepare")], &["Reconciling"]);
+}
+
+#[test]
+fn a_split_whose_state_is_too_large_degrades_what_goes_on_and_says_what_to_do() {
+    let mut large = fault("StateStoreRequired");
+    large.1.code = "MR0304".into();
+    let held = Moment { faults: vec![large, fault("OutputUnreachable")], ..Moment::running() };
+    let status = held.status();
+    row(&status, [(True, "AllWorkers"), (True, "Done"), (True, "OutputUnreachable")], &["Degraded"]);
+    let lines = text(&status, "Degraded");
+    assert!(lines.contains("Keep less state") && lines.lines().count() == 2, "{lines}");
+    row(&Moment::running().after(&status, None), [(True, "AllWorkers"), (True, "Done"), (True, "AsSpecified")], &[]);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::{Ground, digest, labels, note, selector};
 use crate::api::children::{
-    BUILT_ANNOTATION, CA_FILE, HAND_FOLDER, POD_NAME_VARIABLE, POD_NAMESPACE_VARIABLE, POD_UID_VARIABLE, SCRATCH_FOLDER, SECRETS_FOLDER,
-    SETTINGS_VARIABLE, WORKER_CONTAINER, part,
+    BUILT_ANNOTATION, CA_FILE, CA_VARIABLE, HAND_FOLDER, POD_NAME_VARIABLE, POD_NAMESPACE_VARIABLE, POD_UID_VARIABLE, SCRATCH_FOLDER,
+    SECRETS_FOLDER, SETTINGS_VARIABLE, WORKER_CONTAINER, part,
 };
 use crate::api::class;
 use crate::api::pipeline::{PodTemplate, Worker};
@@ -159,7 +159,8 @@ fn environment(settings: &WorkerSettings, worker: &Worker) -> Vec<Value> {
         from(POD_UID_VARIABLE, "metadata.uid"),
         json!({"name": SETTINGS_VARIABLE, "value": settings}),
     ];
-    ours.into_iter().chain(worker.env.iter().flatten().map(|own| json!(own))).collect()
+    let trusted = worker.ca_bundle.as_ref().map(|_| json!({"name": CA_VARIABLE, "value": CA_FILE}));
+    ours.into_iter().chain(trusted).chain(worker.env.iter().flatten().map(|own| json!(own))).collect()
 }
 
 /// All Secrets that the workers may need, each in a volume of its own; one that is missing holds no pod up.

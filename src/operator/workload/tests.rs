@@ -172,3 +172,20 @@ fn a_role_reads_no_config_map_but_the_named_ones() {
     }
     assert!(!role.to_string().contains("secrets"), "neither operator nor worker reads Secrets through the API");
 }
+
+#[test]
+fn certificates_to_trust_are_mounted_where_the_environment_says() {
+    let container =
+        |pipeline: &StreamPipeline| piece(pipeline, Piece::StatefulSet).unwrap()["spec"]["template"]["spec"]["containers"][0].clone();
+    let trusted = |container: &Value| {
+        let own = container["env"].as_array().unwrap().iter().find(|own| own["name"] == "SSL_CERT_FILE").cloned();
+        own.map(|own| own["value"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(trusted(&container(&minimal())), None);
+    let mut own = minimal();
+    own.spec.worker = serde_json::from_value(json!({"caBundle": {"configMapRef": {"name": "trust", "key": "ca.crt"}}})).unwrap();
+    let container = container(&own);
+    let file = trusted(&container).unwrap();
+    let folder = file.rsplit_once('/').unwrap().0;
+    assert!(container["volumeMounts"].as_array().unwrap().iter().any(|mount| mount["mountPath"] == folder), "{file}");
+}

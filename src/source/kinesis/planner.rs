@@ -4,7 +4,7 @@ use super::lineage;
 use super::listing::list;
 use super::position::Start;
 use crate::coordination::records;
-use crate::coordination::source::{Plan, Planned, Planner};
+use crate::coordination::source::{Discovered, Plan, Planned, Planner};
 use crate::env::Env;
 use crate::error::{Code, Meaning};
 use crate::flow::{ErrorClass, SourceError};
@@ -37,11 +37,8 @@ impl KinesisPlanner {
         Self { env: env.clone(), service, start }
     }
 
-    /// All shards there are, by a complete listing: whoever asks decides by it only about records read before (I45).
-    ///
-    /// # Errors
-    /// It cannot be had now, or is not the whole stream at one moment; or the stream is not `identity`'s any more.
-    pub async fn discover(&self, identity: &Arc<str>) -> Result<Vec<records::Shard>, SourceError> {
+    /// All shards there are, by a listing that is the whole stream at one moment.
+    async fn all(&self, identity: &Arc<str>) -> Result<Vec<records::Shard>, SourceError> {
         let summary = self.summary().await?;
         same_stream(&summary, identity)?;
         let shards = self.listing(ShardFilter::All).await?;
@@ -97,6 +94,10 @@ impl KinesisPlanner {
 impl Planner for KinesisPlanner {
     fn plan(&self) -> Planned<'_> {
         Box::pin(self.first())
+    }
+
+    fn discover<'a>(&'a self, stream: &'a Arc<str>) -> Discovered<'a> {
+        Box::pin(self.all(stream))
     }
 }
 

@@ -3,8 +3,10 @@
 //! Owns: the form of a fault; which of them stand, and for how long one that was only told once does.
 //! May not: decide what follows from one.
 
+use crate::api::faults;
 use crate::api::stream_worker::Fault;
 use crate::error::{Meaning, Retry};
+use crate::flow::SourceError;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -28,6 +30,11 @@ pub(super) fn told(error: &dyn Meaning, may_pass: bool) -> Fault {
         message: error.to_string().chars().take(LONGEST).collect(),
         may_pass,
     }
+}
+
+/// An error of the source as a status tells it.
+pub(super) fn of_source(error: &SourceError) -> Fault {
+    Fault { reason: faults::of_source(error.code).to_owned(), ..fault(error) }
 }
 
 /// What a fault is about. Of each there is one.

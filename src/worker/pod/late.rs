@@ -4,7 +4,7 @@
 //! May not: answer in their place. No split is claimed before they are there.
 
 use crate::coordination::records::Progress;
-use crate::coordination::source::{Planned, Planner, SplitOpening, SplitProgress, SplitSource};
+use crate::coordination::source::{Discovered, Planned, Planner, SplitOpening, SplitProgress, SplitSource};
 use crate::error::Code;
 use crate::flow::{ErrorClass, Lane, Ordinal, SourceError, SplitId};
 use parking_lot::Mutex;
@@ -110,6 +110,16 @@ impl Planner for LatePlanner {
                     Some(planner) => return planner.plan().await,
                     None => self.there.notified().await,
                 }
+            }
+        })
+    }
+
+    /// Before there is one, nothing is known of the stream: nothing is decided by that.
+    fn discover<'a>(&'a self, stream: &'a Arc<str>) -> Discovered<'a> {
+        Box::pin(async move {
+            match self.get() {
+                Some(planner) => planner.discover(stream).await,
+                None => Ok(Vec::new()),
             }
         })
     }

@@ -3,6 +3,7 @@
 use super::asked::Asked;
 use super::cluster::Cluster;
 use super::fault::{fault, told};
+use crate::api::faults;
 use crate::api::revision::{self, Revision};
 use crate::api::stream_worker::Fault;
 use crate::api::worker_settings::SourceReach;
@@ -46,8 +47,13 @@ pub(super) async fn know(cluster: &Cluster, reach: &SourceReach, root: RootRef) 
 /// As [`know`], or an output cannot be opened.
 pub(super) async fn open(cluster: &Cluster, reach: &SourceReach, root: RootRef, places: &Places) -> Result<Opened, Fault> {
     let known = know(cluster, reach, root).await?;
-    let session = open_session(&cluster.env, &known.revision, places).await.map_err(|error| told(&error, may_pass(&error)))?;
+    let session = open_session(&cluster.env, &known.revision, places).await.map_err(|error| output(&error))?;
     Ok(Opened { known, session })
+}
+
+/// An output's error, told as one: its code alone could be the source's.
+fn output(error: &OutputError) -> Fault {
+    Fault { reason: faults::of_output(error.code).to_owned(), ..told(error, may_pass(error)) }
 }
 
 /// What somebody can mend outside while the worker waits, as a stream that is not there or a right that is missing, is tried

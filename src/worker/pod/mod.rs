@@ -242,7 +242,7 @@ impl Pod {
             }
             Err(error) => {
                 tracing::warn!(code = %error.code(), "the source cannot be reached: {error}");
-                self.faults.set(About::Source, fault::fault(&error));
+                self.faults.set(About::Source, fault::of_source(&error));
             }
         }
     }
@@ -372,8 +372,10 @@ impl Pod {
 
     fn trouble(&mut self, error: &DriverError, now: Duration) {
         tracing::warn!(code = %error.code(), "{error}");
-        let about = if matches!(error, DriverError::Source(_)) { About::Source } else { About::Coordination };
-        self.faults.seen(about, fault::fault(error), now);
+        match error {
+            DriverError::Source(error) => self.faults.seen(About::Source, fault::of_source(error), now),
+            error => self.faults.seen(About::Coordination, fault::fault(error), now),
+        }
     }
 
     fn changed(&mut self) -> bool {
@@ -430,7 +432,7 @@ impl Pod {
         let troubles = self.source.reports.as_ref().map(Reports::troubles).unwrap_or_default();
         for (split, trouble) in troubles {
             let error = SourceError { class: crate::flow::ErrorClass::Retryable, code: trouble.code, message: (*trouble.message).into() };
-            self.faults.seen(About::Source, fault::fault(&error), now);
+            self.faults.seen(About::Source, fault::of_source(&error), now);
             tracing::debug!(%split, code = %error.code(), "{error}");
         }
         if self.ending.is_hung(now) {

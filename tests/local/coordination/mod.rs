@@ -3,6 +3,7 @@
 mod broken;
 #[path = "../../support/conformance.rs"]
 mod conformance;
+mod driver;
 mod fleet;
 mod runs;
 mod stores;

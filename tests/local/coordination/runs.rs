@@ -3,6 +3,7 @@
 use super::fleet::faulty::Rates;
 use super::fleet::{Ailment, Options, Report, Script, run};
 use millrace::coordination::Config;
+use std::time::Duration;
 
 /// Each of these seeds, or the one that `SEED` names; `SEEDS` is how many.
 fn seeds(usual: u64) -> Vec<u64> {
@@ -52,6 +53,24 @@ fn i01_to_i18_hold_whatever_goes_wrong() {
         completed += report.completed;
     }
     assert!(duplicates > 0 && completed > 100, "{duplicates} repeated, {completed} completed");
+}
+
+/// Children are found by listing while their parents are still read, by one leader and the next, and are told of again by
+/// whoever comes to their parents' ends.
+#[test]
+fn i17_i18_children_that_a_listing_shows_first_wait_for_their_parents() {
+    let config = Config { discover: Duration::from_secs(1), ..Config::default() };
+    let (mut early, mut completed) = (0, 0);
+    for seed in seeds(8) {
+        let report = hold(Options { config, delivery: 6_000, reshards: 40, leaves: 10, ..Options::calm(seed) });
+        assert_eq!(report.duplicates, 0, "seed {seed}: {report:?}");
+        early += report.found_early;
+        completed += report.completed;
+    }
+    for seed in seeds(8) {
+        early += hold(Options { config, delivery: 3_000, reshards: 40, ..Options::rough(seed) }).found_early;
+    }
+    assert!(early > 50 && completed > 50, "{early} found early, {completed} completed");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::stream::{Numbered, Stream};
 use millrace::coordination::ledger::progress_of;
-use millrace::coordination::records::{Entry, EntryKey, LedgerPage, PageId, Progress, SplitRecord, SplitState};
+use millrace::coordination::records::{Entry, EntryKey, LedgerPage, MadeBy, PageId, Progress, SplitRecord, SplitState};
 use millrace::coordination::store::{Key, Known, Memory, Record};
 use millrace::flow::{SplitEpoch, SplitId, StateHead};
 use parking_lot::Mutex;
@@ -39,6 +39,8 @@ struct Log {
     lanes: BTreeMap<SplitId, BTreeSet<String>>,
     claims: u64,
     completed: u64,
+    /// Children that a listing has shown before their parents' ends were recorded.
+    found_early: u64,
 }
 
 fn position(progress: &Progress) -> u64 {
@@ -162,6 +164,7 @@ impl Checks {
         let (before, after) = (before.map(|known| &known.record), after.map(|known| &known.record));
         match (key, before, after) {
             (Key::Split(split), Some(Record::Split(before)), Some(Record::Split(after))) => self.record(memory, split, before, after),
+            (Key::Split(split), None, Some(Record::Split(made))) => self.made(memory, split, made),
             (Key::Split(split), Some(_), None) => self.say("I39", &format!("the record of {split} is deleted")),
             (Key::Page(page), Some(Record::Page(before)), after) => {
                 let empty = LedgerPage::empty(before.incarnation.clone());
@@ -170,6 +173,20 @@ impl Checks {
             }
             _ => {}
         }
+    }
+
+    /// A record is made: of a split that nobody has read, which waits for all that it comes from (I17, I45).
+    fn made(&self, memory: &Memory, split: &SplitId, made: &SplitRecord) {
+        let parents = self.stream.shard(split).parents;
+        let ended = |parent: &SplitId| split_record(memory, parent).is_some_and(|record| record.state == SplitState::Completed);
+        let fresh = made.state == SplitState::Waiting && made.epoch == SplitEpoch::default() && made.owner.is_none();
+        self.hold(fresh && made.base.inherits == parents, "I17", || format!("{split} begins as {made:?}"));
+        let early = made.by == MadeBy::Listing && !parents.is_empty() && !parents.iter().all(ended);
+        self.log.lock().found_early += u64::from(early);
+    }
+
+    pub(crate) fn found_early(&self) -> u64 {
+        self.log.lock().found_early
     }
 
     fn record(&self, memory: &Memory, split: &SplitId, before: &SplitRecord, after: &SplitRecord) {
@@ -192,7 +209,7 @@ impl Checks {
         if after.state == SplitState::Completed && before.state != SplitState::Completed {
             self.log.lock().completed += 1;
             let data = self.stream.shard(split);
-            self.hold(is == data.records.len() as u64 && !data.children.is_empty(), "I12", || say("completed before its end"));
+            self.hold(is == data.records.len() as u64 && data.has_ended(), "I12", || say("completed before its end"));
             for child in &data.children {
                 self.hold(split_record(memory, child).is_some(), "I18", || say(&format!("no record of its child {child}")));
             }
@@ -232,7 +249,7 @@ impl Checks {
         }
         if new.completed {
             let data = self.stream.shard(&key.0);
-            let ended = !data.children.is_empty() && position(&new.progress) == data.records.len() as u64;
+            let ended = data.has_ended() && position(&new.progress) == data.records.len() as u64;
             self.hold(ended, "I12", || say("completed before its end"));
         }
     }
@@ -273,10 +290,10 @@ impl Checks {
             if at != data.records.len() as u64 {
                 return Some(format!("{split} is committed to {at} of {}: {record:?}", data.records.len()));
             }
-            if !data.children.is_empty() && record.state != SplitState::Completed {
+            if data.has_ended() && record.state != SplitState::Completed {
                 return Some(format!("{split} has ended, and is not completed: {record:?}"));
             }
-            if data.children.is_empty() && (record.owner.is_none() || self.readers(&split) != 1) {
+            if !data.has_ended() && (record.owner.is_none() || self.readers(&split) != 1) {
                 return Some(format!("{split} is read by {}: {record:?}", self.readers(&split)));
             }
         }

@@ -43,6 +43,8 @@ pub(crate) struct Options {
     pub(crate) lie: Lie,
     pub(crate) wrong: Wrong,
     pub(crate) slip: Slip,
+    /// Whether the plan says that no further shards will come.
+    pub(crate) is_final: bool,
     /// How fast the first worker's clock runs, in percent.
     pub(crate) clock: u32,
 }
@@ -68,6 +70,7 @@ impl Options {
             lie: Lie::None,
             wrong: Wrong::Nothing,
             slip: Slip::Nothing,
+            is_final: false,
             clock: 100,
         }
     }
@@ -123,6 +126,7 @@ pub(crate) struct Report {
     pub(crate) claims: u64,
     pub(crate) completed: u64,
     pub(crate) drained: u64,
+    pub(crate) found_early: u64,
     pub(crate) errors: Vec<String>,
     pub(crate) pages: usize,
     pub(crate) lasted: Duration,
@@ -342,6 +346,7 @@ impl Script {
             claims,
             completed,
             drained,
+            found_early: checks.found_early(),
             errors: self.errors.clone(),
             pages,
             lasted: self.now,

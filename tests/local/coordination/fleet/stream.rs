@@ -2,12 +2,15 @@
 
 use super::checks::Checks;
 use millrace::coordination::records::{Descriptor, Progress, Shard};
-use millrace::coordination::source::{Plan, Planned, Planner, SplitOpening, SplitProgress, SplitSource};
-use millrace::flow::{Batch, Lane, LaneItem, Ordinal, Page, Record, SourceError, SplitId};
+use millrace::coordination::source::{Discovered, Plan, Planned, Planner, SplitOpening, SplitProgress, SplitSource};
+use millrace::env::Env;
+use millrace::error::Code;
+use millrace::flow::{Batch, ErrorClass, Lane, LaneItem, Ordinal, Page, Record, SourceError, SplitId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 pub(crate) const KEYS: u32 = 16;
 
@@ -25,6 +28,14 @@ pub(crate) struct ShardData {
     pub(crate) range: (u32, u32),
     pub(crate) records: Vec<Numbered>,
     pub(crate) children: Vec<SplitId>,
+    /// It has ended without children: a file.
+    pub(crate) closed: bool,
+}
+
+impl ShardData {
+    pub(crate) fn has_ended(&self) -> bool {
+        self.closed || !self.children.is_empty()
+    }
 }
 
 /// The stream; its clones are the same one.
@@ -105,6 +116,20 @@ impl Stream {
         data.changed();
     }
 
+    /// Ends all open shards, without children.
+    pub(crate) fn finish(&self) {
+        let mut data = self.0.lock();
+        for split in data.open() {
+            data.shards.get_mut(&split).unwrap().closed = true;
+        }
+        data.changed();
+    }
+
+    /// All shards, as a listing tells them.
+    fn list(&self) -> Vec<Shard> {
+        self.shards().iter().map(|(split, data)| shard(split, data)).collect()
+    }
+
     pub(crate) fn shards(&self) -> BTreeMap<SplitId, ShardData> {
         self.0.lock().shards.clone()
     }
@@ -123,11 +148,45 @@ fn shard(split: &SplitId, data: &ShardData) -> Shard {
     Shard { split: split.clone(), descriptor, parents: data.parents.clone() }
 }
 
-impl Planner for Stream {
-    fn plan(&self) -> Planned<'_> {
-        let initial = self.shards().iter().map(|(split, data)| shard(split, data)).collect();
-        Box::pin(std::future::ready(Ok(Plan { stream: "stream".into(), start: None, initial, is_final: false })))
+/// How one worker lists the stream.
+pub(crate) struct Lister {
+    pub(crate) stream: Stream,
+    pub(crate) env: Env,
+    /// It never gets further shards.
+    pub(crate) is_final: bool,
+    pub(crate) wrong: Wrong,
+}
+
+impl Lister {
+    /// Some listings fail; the others show what was a while ago.
+    async fn list(&self) -> Result<Vec<Shard>, SourceError> {
+        let mut listed = self.stream.list();
+        self.env.clock().sleep(Duration::from_millis(self.env.random().number() % 3_000)).await;
+        if self.env.random().number().is_multiple_of(6) {
+            return Err(error(ErrorClass::Retryable, "a listing that fails"));
+        }
+        if self.wrong == Wrong::ListsOrphans {
+            for shard in &mut listed {
+                shard.parents.clear();
+            }
+        }
+        Ok(listed)
     }
+}
+
+impl Planner for Lister {
+    fn plan(&self) -> Planned<'_> {
+        let plan = Plan { stream: "stream".into(), start: None, initial: self.stream.list(), is_final: self.is_final };
+        Box::pin(std::future::ready(Ok(plan)))
+    }
+
+    fn discover<'a>(&'a self, _: &'a Arc<str>) -> Discovered<'a> {
+        Box::pin(self.list())
+    }
+}
+
+fn error(class: ErrorClass, message: &str) -> SourceError {
+    SourceError { class, code: Code::INTERNAL, message: message.into() }
 }
 
 /// What goes wrong with a source on purpose.
@@ -145,6 +204,20 @@ pub(crate) enum Wrong {
     FallsBack,
     /// It says that a drained split is read to its end.
     CompletesDrain,
+    /// It answers for another record than it was asked for.
+    AnswersElse,
+    /// Every other opening fails, and may be tried again.
+    OpensHaltingly,
+    /// The first shard can never be opened.
+    RefusesOne,
+    /// The first shard's commits cannot be encoded.
+    LosesPlaces,
+    /// The first shard's resume is refused.
+    RefusesResume,
+    /// The pipeline cannot go on.
+    Fatal,
+    /// Its listings name no parents.
+    ListsOrphans,
 }
 
 /// A reader's place, shared by its lane and its source.
@@ -164,6 +237,7 @@ pub(crate) struct Source {
     /// Every so many revocations are declined; 0: none.
     declines: u64,
     revocations: u64,
+    openings: u64,
     batch: usize,
     places: BTreeMap<SplitId, Arc<Mutex<Place>>>,
     finishing: Arc<Mutex<Vec<SplitId>>>,
@@ -174,7 +248,7 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(stream: Stream, checks: Arc<Checks>, wrong: Wrong, declines: u64) -> Self {
         let (places, finishing) = (BTreeMap::new(), Arc::default());
-        Self { stream, checks, wrong, declines, revocations: 0, batch: 3, places, finishing, revoked: Vec::new() }
+        Self { stream, checks, wrong, declines, revocations: 0, openings: 0, batch: 3, places, finishing, revoked: Vec::new() }
     }
 
     fn place(&self, split: &SplitId, watermark: Ordinal) -> SplitProgress {
@@ -187,7 +261,7 @@ impl Source {
             _ => {}
         }
         let done = place.ended && place.emitted == watermark.get();
-        let completed = done || (self.wrong == Wrong::EndsEarly && !data.children.is_empty());
+        let completed = done || (self.wrong == Wrong::EndsEarly && data.has_ended());
         let named = completed && self.wrong != Wrong::ForgetsChildren;
         let children = data.children.iter().filter(|_| named).map(|child| shard(child, &self.stream.shard(child))).collect();
         SplitProgress { watermark, position: Some(position.to_string().into()), tip_time: None, completed, children }
@@ -197,6 +271,13 @@ impl Source {
 impl SplitSource for Source {
     fn open_split(&mut self, opening: SplitOpening) -> Result<Box<dyn Lane>, SourceError> {
         let split = opening.shard.split;
+        self.openings += 1;
+        match self.wrong {
+            Wrong::OpensHaltingly if self.openings.is_multiple_of(2) => return Err(error(ErrorClass::Retryable, "not now")),
+            Wrong::RefusesOne if is_first(&split) => return Err(error(ErrorClass::Record, "cannot be opened")),
+            Wrong::Fatal => return Err(error(ErrorClass::Fatal, "no such stream")),
+            _ => {}
+        }
         let start = opening.resume.position.map_or(0, |position| position.parse().unwrap());
         let place = Place { start, emitted: 0, stopped: false, ended: false, waker: None };
         let place = Arc::new(Mutex::new(place));
@@ -208,11 +289,18 @@ impl SplitSource for Source {
 
     fn validate_resume(&mut self, split: &SplitId, progress: &Progress) -> Result<(), SourceError> {
         self.checks.resumes(split, progress);
+        if self.wrong == Wrong::RefusesResume && is_first(split) {
+            return Err(error(ErrorClass::Record, "no such position"));
+        }
         Ok(())
     }
 
     fn encode_commit(&mut self, split: &SplitId, watermark: Ordinal) -> Result<SplitProgress, SourceError> {
-        Ok(self.place(split, watermark))
+        match self.wrong {
+            Wrong::AnswersElse => Ok(self.place(split, watermark.next())),
+            Wrong::LosesPlaces if is_first(split) => Err(error(ErrorClass::Record, "no place is known")),
+            _ => Ok(self.place(split, watermark)),
+        }
     }
 
     fn sweep(&mut self, split: &SplitId, watermark: Ordinal) -> Result<Option<SplitProgress>, SourceError> {
@@ -247,6 +335,10 @@ impl SplitSource for Source {
         let completed = place.completed || self.wrong == Wrong::CompletesDrain;
         Ok(Some(SplitProgress { completed, ..place }))
     }
+}
+
+fn is_first(split: &SplitId) -> bool {
+    split.as_str() == "shard-000"
 }
 
 struct Reader {
@@ -288,7 +380,7 @@ impl Lane for Reader {
             place.emitted += u64::try_from(to - from).unwrap();
             return Poll::Ready(LaneItem::Batch(Batch { page: Arc::new(page), records: 0..to - from, first }));
         }
-        if shard.children.is_empty() {
+        if !shard.has_ended() {
             data.waiting.push(context.waker().clone());
             return Poll::Pending;
         }

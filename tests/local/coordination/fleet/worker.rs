@@ -3,7 +3,7 @@
 use super::checks::{Counts, decode, encode};
 use super::faulty::{Faulty, Way};
 use super::machine::Machine;
-use super::stream::{Numbered, Source};
+use super::stream::{Lister, Numbered, Source};
 use super::{Fleet, Members};
 use millrace::coordination::records::WorkerName;
 use millrace::coordination::{Driver, Event};
@@ -54,6 +54,9 @@ pub(crate) struct Said {
     pub(crate) ended: Option<String>,
     pub(crate) resumed_at: Duration,
     pub(crate) drained: u64,
+    pub(crate) all_complete: u64,
+    /// What came up and may pass.
+    pub(crate) errors: Vec<String>,
 }
 
 /// One lane's loop.
@@ -102,7 +105,8 @@ pub(crate) fn start(fleet: &Arc<Fleet>, worker: &Worker) {
     let store = Faulty { world: fleet.world.clone(), state: worker.way.clone() };
     let who = (WorkerName::new(&worker.name), "pod");
     let options = &fleet.options;
-    let driver = Driver::start(env.clone(), Arc::new(store), Arc::new(fleet.stream.clone()), who, options.config);
+    let planner = Lister { stream: fleet.stream.clone(), env: env.clone(), is_final: options.is_final, wrong: options.wrong };
+    let driver = Driver::start(env.clone(), Arc::new(store), Arc::new(planner), who, options.config);
     let source = Source::new(fleet.stream.clone(), fleet.world.checks.clone(), options.wrong, options.declines);
     let mut control = Control {
         fleet: fleet.clone(),
@@ -134,7 +138,7 @@ impl Control {
                     self.fleet.world.checks.crashed(&self.worker.name);
                     return Poll::Ready(());
                 }
-                Poll::Ready(Err(_)) => {}
+                Poll::Ready(Err(error)) => self.worker.said.lock().errors.push(error.to_string()),
                 Poll::Pending if leaves => {
                     self.worker.said.lock().ended = Some("left".into());
                     return Poll::Ready(());
@@ -173,6 +177,7 @@ impl Control {
                     lane.waker.take().into_iter().for_each(Waker::wake);
                 }
             }
+            Event::AllComplete => self.worker.said.lock().all_complete += 1,
             Event::Drained(_) => self.worker.said.lock().drained += 1,
             _ => {}
         }
