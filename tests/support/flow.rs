@@ -6,7 +6,7 @@ use crate::rows::{Cutover, Row, Story, count_of, faults, key_of};
 use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, ShardIteratorType};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +16,14 @@ use std::time::Duration;
 /// Records are put so many at a time, five times a second.
 const AT_ONCE: u64 = 20;
 const EVERY: Duration = Duration::from_millis(200);
+
+/// The stand-in takes about a hundred calls a second, and one test with records that flow makes half of them.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Waits until no other test has records flow. Hold it until nothing reads any more.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock()
+}
 
 /// What runs until it is dropped.
 struct Background {

@@ -32,6 +32,7 @@ fn a_stream_that_is_not_there_is_named_and_read_once_it_is_made() {
         let manifest = fleet.manifest(&root(1), |spec| spec["source"]["kinesis"][0]["streamName"] = json!(name));
         fleet.apply(&manifest);
         let _worker = fleet.worker(0).await;
+        fleet.ready(0).await;
         let said = fleet.says("SourceReachable", "False/StreamNotFound").await;
         assert!(said.contains(&name), "{said}");
         let shown = shown(&fleet);
@@ -57,12 +58,12 @@ fn an_output_stream_that_does_not_exist_is_named_and_an_edit_mends_it() {
         let said = fleet.says("Degraded", "True").await;
         assert!(said.contains(&name), "{said}\n{}", fleet.shown());
         let shown = shown(&fleet);
-        assert!(shown.contains("StreamNotFound"), "{shown}");
+        assert!(shown.contains("OutputNotFound"), "{shown}");
         fleet.apply(&fleet.manifest(&root(1), |_| ()));
         fleet.acknowledged().await;
         let reader = fleet.reader();
         all_came(&reader, 1).await;
-        fleet.says("Degraded", "False").await;
+        fleet.says("Degraded", "none").await;
         fleet.end().await;
     });
 }
@@ -86,7 +87,7 @@ fn an_endpoint_where_nobody_answers_is_named_and_an_edit_mends_it() {
         fleet.apply(&fleet.manifest(&root(1), |spec| spec["source"]["kinesis"][0]["endpoint"] = json!(nowhere)));
         let pod = fleet.pod(0, "").await;
         let mut worker = fleet.process(&pod);
-        let said = fleet.says("SourceReachable", "False").await;
+        let said = fleet.says("SourceReachable", "False/EndpointUnreachable").await;
         assert!(said.contains(&fleet.input.name), "{said}\n{}", fleet.shown());
         let shown = shown(&fleet);
         assert!(shown.contains("SourceReachable"), "{shown}");
@@ -95,6 +96,7 @@ fn an_endpoint_where_nobody_answers_is_named_and_an_edit_mends_it() {
         let next = fleet.pod(0, pod.metadata.uid.as_deref().unwrap()).await;
         worker.stop(super::fleet::STOPPED).await;
         let _worker = fleet.process(&next);
+        fleet.ready(0).await;
         well(&fleet).await;
         fleet.says("SourceReachable", "True").await;
         fleet.end().await;
@@ -179,7 +181,7 @@ fn state_beyond_what_a_record_holds_stops_its_split_alone_and_an_edit_frees_it()
             if came == Some(fed[&heavy]) { Ok(()) } else { Err(format!("{came:?} of {}\n{}", fed[&heavy], fleet.shown())) }
         })
         .await;
-        fleet.says("Degraded", "False").await;
+        fleet.says("Degraded", "none").await;
         fleet.end().await;
     });
 }

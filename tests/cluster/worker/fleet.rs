@@ -8,12 +8,13 @@
 
 use super::process::Process;
 use crate::bed::{Bed, within};
-use crate::flow::{Feeder, Reader};
+use crate::flow::{Feeder, Reader, alone};
 use crate::kinesis::Stream;
 use crate::rows::{Cutover, Row};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Patch, PatchParams};
 use millrace::api::children;
+use parking_lot::MutexGuard;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -31,24 +32,27 @@ pub(super) struct Fleet<'a> {
     pub(super) output: Rc<Stream>,
     pub(super) replicas: usize,
     operator: Rc<Process>,
+    alone: Rc<MutexGuard<'static, ()>>,
 }
 
 impl<'a> Fleet<'a> {
     /// Streams of this test's own, and an operator for its namespace alone.
     pub(super) async fn begin(bed: &'a Bed, replicas: usize, shards: i32) -> Fleet<'a> {
+        let alone = Rc::new(alone());
         let (input, output) = (Stream::create_as(bed, "in", shards).await, Stream::create_as(bed, "out", 2).await);
         let operator = Process::start(bed, "the operator", |command, port| {
             command.args(["operator", "--namespaces", bed.namespace(), "--leader-namespace", bed.namespace()]);
             command.args(["--worker-image", "registry.invalid/millrace:none", "--metrics-port", &port.to_string()]);
         });
-        Self { bed, name: "fleet".to_owned(), input: Rc::new(input), output: Rc::new(output), replicas, operator: Rc::new(operator) }
+        let (input, output, operator) = (Rc::new(input), Rc::new(output), Rc::new(operator));
+        Self { bed, name: "fleet".to_owned(), input, output, replicas, operator, alone }
     }
 
     /// Another pipeline that reads the same stream and writes to one of its own.
     pub(super) async fn beside(&self, name: &str, replicas: usize) -> Fleet<'a> {
         let output = Rc::new(Stream::create_as(self.bed, name, 2).await);
         let (input, operator) = (Rc::clone(&self.input), Rc::clone(&self.operator));
-        Fleet { bed: self.bed, name: name.to_owned(), input, output, replicas, operator }
+        Fleet { bed: self.bed, name: name.to_owned(), input, output, replicas, operator, alone: Rc::clone(&self.alone) }
     }
 
     /// The manifest with this root, and what is changed in it.
@@ -68,7 +72,7 @@ impl<'a> Fleet<'a> {
                 "root": {"inline": root, "inputs": {"n": "/n", "key": "/key"}},
                 "outputs": [{"name": "rows", "metadata": true, "kinesis": kinesis(&self.output)}],
                 // The stand-in takes about a hundred calls a second.
-                "worker": {"submit": {"delay": "200ms"}, "template": {"nodeSelector": {"no": "node"}}, "logLevel": "Debug"},
+                "worker": {"submit": {"delay": "200ms"}, "drainTimeout": "10s", "template": {"nodeSelector": {"no": "node"}}, "logLevel": "Debug"},
                 "coordination": {"ttl": "3s", "commitInterval": "1s"},
             },
         });
@@ -154,7 +158,7 @@ impl Fleet<'_> {
         self.get(&["streampipeline", &self.name])
     }
 
-    /// Waits until a condition says `STATUS/Reason`, or only `STATUS`; answers its message.
+    /// Waits until a condition says `STATUS/Reason`, or only `STATUS`, or is not there (`none`); answers its message.
     pub(super) async fn says(&self, kind: &str, wanted: &str) -> String {
         within(SOON, &format!("{kind} {wanted}"), async || {
             let object = self.object();
@@ -162,7 +166,7 @@ impl Fleet<'_> {
             let own = all.into_iter().find(|condition| condition["type"] == kind).unwrap_or_default();
             let (status, reason) = (own["status"].as_str().unwrap_or("none"), own["reason"].as_str().unwrap_or_default());
             let is_new = own["observedGeneration"] == object["metadata"]["generation"];
-            let said = is_new && (wanted == status || wanted == format!("{status}/{reason}"));
+            let said = (is_new || own.is_null()) && (wanted == status || wanted == format!("{status}/{reason}"));
             if said { Ok(own["message"].as_str().unwrap_or_default().to_owned()) } else { Err(self.shown()) }
         })
         .await
@@ -194,6 +198,14 @@ impl Fleet<'_> {
     pub(super) fn owners(&self) -> BTreeMap<String, (String, String)> {
         let own = |split: &Value| (text(&split["record"]["state"]), split["record"]["owner"]["worker"].as_str().unwrap_or("").to_owned());
         self.splits().iter().map(|split| (text(&split["spec"]["shard"]), own(split))).collect()
+    }
+
+    /// Which worker leads.
+    pub(super) fn leader(&self) -> usize {
+        let holder = text(&self.get(&["lease", &children::leader(&self.name)])["spec"]["holderIdentity"]);
+        (0..self.replicas)
+            .find(|ordinal| holder.starts_with(&children::worker(&self.name, i32::try_from(*ordinal).unwrap())))
+            .unwrap_or_else(|| panic!("{holder}"))
     }
 
     /// Waits until so many workers share all open shards.

@@ -8,3 +8,4 @@ mod probes;
 mod process;
 mod reshards;
 mod same;
+mod storm;
