@@ -80,6 +80,44 @@ async fn put(fleet: &Fleet<'_>, key: &str, record: &Value) -> String {
 }
 
 #[test]
+fn an_output_stream_that_goes_away_ends_the_worker_and_nothing_is_lost_once_it_is_back() {
+    bed::test(async |bed| {
+        let fleet = Fleet::begin(bed, 1, 2).await;
+        fleet.apply(&fleet.manifest(&root(1), |_| ()));
+        let mut worker = fleet.worker(0).await;
+        fleet.acknowledged().await;
+        let feeder = fleet.feeder(0);
+        let reader = fleet.reader();
+        within(SOON, "rows", async || if reader.len() > 100 { Ok(()) } else { Err(fleet.shown()) }).await;
+        let first = reader.stop();
+        let output = &fleet.output.name;
+        fleet.output.sdk.delete_stream().stream_name(output).send().await.unwrap();
+        let status = worker.ended(SOON).await;
+        assert!(status.code().is_some_and(|code| code != 0), "{status}");
+        assert!(worker.log().contains("MR0401"), "{}", worker.log());
+        // Its container is started again, and waits.
+        let mut worker = fleet.worker(0).await;
+        within(SOON, "what is amiss", async || {
+            let shown = shown(&fleet);
+            if shown.contains("OutputNotFound") { Ok(()) } else { Err(format!("{shown}\n{}", fleet.shown())) }
+        })
+        .await;
+        eprintln!("{}", shown(&fleet));
+        assert!(worker.is_running());
+        let _again = Stream::create_as(bed, "out", 2).await;
+        let reader = fleet.reader();
+        let fed = feeder.stop();
+        within(SOON, "the rows of all records", async || {
+            let seen: std::collections::BTreeSet<u64> = first.iter().chain(&reader.rows()).map(|row| row.number).collect();
+            if (1..=fed).all(|number| seen.contains(&number)) { Ok(()) } else { Err(format!("{} of {fed}\n{}", seen.len(), fleet.shown())) }
+        })
+        .await;
+        assert!(reader.rows().iter().all(|row| row.count == count_of(row.number)));
+        fleet.end().await;
+    });
+}
+
+#[test]
 fn an_endpoint_where_nobody_answers_is_named_and_an_edit_mends_it() {
     bed::test(async |bed| {
         let fleet = Fleet::begin(bed, 1, 2).await;

@@ -3,7 +3,7 @@
 use super::fleet::{Fleet, STOPPED, all_came, root};
 use crate::bed;
 use crate::kinesis_suite::Stage as _;
-use crate::rows::{Cutover, Story, faults};
+use crate::rows::{Cutover, Story, faults, shown};
 
 #[test]
 fn edits_reshards_and_losses_at_once_lose_and_mix_up_nothing() {
@@ -15,30 +15,38 @@ fn edits_reshards_and_losses_at_once_lose_and_mix_up_nothing() {
         fleet.acknowledged().await;
         fleet.shared_by(3).await;
         all_came(&reader, feeder.fed()).await;
-        let mut roots = vec![Cutover { epoch: fleet.epoch(), version: 1, ..Cutover::default() }];
+        let mut roots = vec![(Cutover { epoch: fleet.epoch(), version: 1, ..Cutover::default() }, Vec::new())];
         let killed = super::losses::now();
-        for (version, victim) in [(2, 0), (3, 1), (4, 2)] {
+        for version in [2, 3] {
             let mut open = open_shards(&fleet).await;
             open.sort_by_key(|(_, range)| range.from);
+            // An edit is under way when shards end and the leader goes, or another worker.
             let leader = fleet.leader();
-            // An edit that is under way when a shard ends and a worker goes, the leader in its turn.
+            let gone = if version == 2 { leader } else { (leader + 1) % 3 };
             fleet.apply(&fleet.manifest(&root(version), |_| ()));
             fleet.input.split(&open[0].0).await;
-            let gone = if victim == 1 { leader } else { victim };
-            if victim == 2 {
-                workers[gone].stop(STOPPED).await;
-            } else {
+            if gone == leader {
                 workers[gone].crash();
+            } else {
+                workers[gone].stop(STOPPED).await;
             }
             fleet.input.merge(&open[2].0, &open[3].0).await;
             workers[gone] = fleet.worker(gone).await;
             fleet.acknowledged().await;
-            roots.push(fleet.cutover(version));
+            let cutover = fleet.cutover(version);
+            let owners = fleet.owners().into_iter();
+            let ended = owners.filter(|(shard, (state, _))| state == "Completed" && !cutover.after.contains_key(shard));
+            let ended = ended.map(|(shard, _)| shard).collect();
+            roots.push((cutover, ended));
             fleet.shared_by(3).await;
             all_came(&reader, feeder.fed()).await;
         }
         let fed = feeder.stop();
         all_came(&reader, fed).await;
+        for (root, ended) in &mut roots {
+            shown(root, ended, &reader.rows());
+        }
+        let roots = roots.into_iter().map(|(root, _)| root).collect();
         let story = Story { fed, roots, killed: Some(killed..super::losses::now()) };
         assert_eq!(faults(&story, &reader.rows()), Vec::<String>::new());
         fleet.end().await;
