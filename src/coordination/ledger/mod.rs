@@ -4,6 +4,8 @@
 //! May not: do I/O, wait, or know other splits. A *view* is what a quorum read shows, or what a write of ours that was
 //! answered has made: the two count alike, and nothing else counts. An answer that is missing is no view (I16, I41).
 
+#[cfg(test)]
+mod model;
 mod steps;
 mod views;
 

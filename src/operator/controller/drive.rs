@@ -127,11 +127,12 @@ impl<'a> Drive<'a> {
         let leases = self.reader.heartbeats().await?;
         let joined = self.memory.beats.look(&leases, self.context.now());
         let workers = self.reader.workers().await?;
-        let answer = |name: &str| {
-            let own = workers.iter().find(|worker| worker.metadata.name.as_deref() == Some(name));
-            own.and_then(|worker| worker.status.as_ref()).and_then(|status| status.answer.clone())
-        };
-        self.members = joined.into_iter().map(|(name, incarnation)| Member { answer: answer(&name), name, incarnation }).collect();
+        let object = |name: &str| workers.iter().find(|worker| worker.metadata.name.as_deref() == Some(name));
+        let answer = |name: &str| object(name)?.status.as_ref()?.answer.clone();
+        // A worker of the pipeline that had this name before drains, and never answers this one.
+        let told = |name: &str| object(name)?.spec.root.as_ref().map(|told| told.pipeline_uid.as_str());
+        let ours = joined.into_iter().filter(|(name, _)| told(name).is_none_or(|uid| uid == self.uid()));
+        self.members = ours.map(|(name, incarnation)| Member { answer: answer(&name), name, incarnation }).collect();
         let Some(state) = self.state else { return Ok(()) };
         let question = state.target.map(|target| Question::Prepared(target.at));
         let Some(question) = question.or(state.active.map(|active| Question::Acknowledged(active.at))) else { return Ok(()) };

@@ -19,7 +19,7 @@ use super::error::OperatorError;
 use super::office::Term;
 use super::{Settings, workload};
 use crate::api::children::PIPELINE_LABEL;
-use crate::api::{StreamPipeline, StreamWorker};
+use crate::api::{StreamPipeline, StreamSplit, StreamWorker};
 use crate::env::{Env, first_of};
 use crate::error::{Meaning, Retry};
 use crate::telemetry::Health;
@@ -149,6 +149,7 @@ async fn controller(context: Arc<Context>, health: Health, (namespace, stop): (O
         .watches_stream(scope.parts::<ConfigMap>(), owner)
         .watches_stream(scope.parts::<Pod>(), owner)
         .watches_stream(scope.parts::<StreamWorker>(), owner)
+        .watches_stream(scope.parts::<StreamSplit>(), owner)
         .reconcile_all_on(elected)
         .graceful_shutdown_on(async move { drop(halt.wait_for(|stop| *stop).await) });
     let filled = async {

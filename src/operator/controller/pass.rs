@@ -5,12 +5,13 @@ use super::drive::{Drive, View};
 use super::read::{self, Reader};
 use super::{Context, Memory, revisions, telling};
 use crate::api::pipeline::StreamPipelineSpec;
+use crate::api::progress::RootAt;
 use crate::api::revision::Revision;
-use crate::api::stream_worker::{Fault, Outcome};
+use crate::api::stream_worker::{Answer, Fault, Outcome};
 use crate::api::{StreamPipeline, StreamSplit, StreamWorker, children};
 use crate::error::Meaning;
 use crate::flow::{Digest, RootEpoch};
-use crate::operator::cutover::{Rest, State, Wish, remembered};
+use crate::operator::cutover::{Active, Rest, State, Wish, remembered};
 use crate::operator::error::OperatorError;
 use crate::operator::status::{Fleet, Trouble, Workers, trouble, worker};
 use crate::operator::validate::{Refusal, Verdict, judge};
@@ -75,7 +76,7 @@ pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory
         drive.write(state, None, None).await?;
     }
     done?;
-    let (rest, rolling) = (drive.rest, drive.view.fleet.is_rolling());
+    let (rest, rolling, wanted) = (drive.rest, drive.view.fleet.is_rolling(), drive.view.wish.wanted);
     let busy = drive.view.fleet.ready() < drive.view.fleet.wanted || drive.view.obstacle.is_some();
     // What is to run now has been decided just now.
     let unbuilt = !before && (state.active.is_some() || state.target.is_some());
@@ -83,6 +84,8 @@ pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory
     finish(reader, &pipeline, &state, &stored).await?;
     Ok(Next::In(match rest {
         Rest::Workers => PRESENTLY,
+        // Whoever starts one day is seen when it does.
+        Rest::Soak if !wanted && !busy => AT_LAST,
         _ if unbuilt || state.is_under_way() || matches!(rest, Rest::Soak | Rest::Rollout) => SOON,
         _ if busy || rolling || rest != Rest::Edit => PRESENTLY,
         _ => AT_LAST,
@@ -162,12 +165,15 @@ async fn workload(
 ) -> Result<(), OperatorError> {
     // A worker may read a revision before it is told of it.
     revisions.extend(view.wish.named.filter(|_| view.wish.valid).map(|digest| children::revision(&reader.name, digest)));
+    let pods = reader.pods().await?;
+    let lives = lives(&pods);
     let ground = Ground {
         name: &reader.name,
         namespace: &reader.namespace,
         uid: pipeline.metadata.uid.as_deref().unwrap_or_default(),
         spec: &pipeline.spec,
         revisions: &revisions,
+        pods: &lives,
         image: &context.settings.worker_image,
     };
     let Applied { template, obstacle, invalid } = apply::apply(reader, ground).await?;
@@ -176,7 +182,6 @@ async fn workload(
         view.wish.valid = false;
     }
     view.obstacle = obstacle;
-    let pods = reader.pods().await?;
     let leader = if pods.is_empty() { None } else { reader.leader().await? };
     view.fleet.pods = pods.iter().map(|pod| worker(pod, template.as_deref(), leader.as_deref())).collect();
     view.fleet.trouble = troubles(reader, &view.fleet, &pods).await?;
@@ -184,6 +189,14 @@ async fn workload(
         roll(reader, pipeline, state, view).await?;
     }
     Ok(())
+}
+
+/// Names and uids, in one order.
+fn lives(pods: &[Pod]) -> Vec<(String, String)> {
+    let life = |pod: &Pod| (pod.metadata.name.clone().unwrap_or_default(), pod.metadata.uid.clone().unwrap_or_default());
+    let mut lives: Vec<_> = pods.iter().map(life).collect();
+    lives.sort();
+    lives
 }
 
 async fn troubles(reader: &Reader, fleet: &Fleet, pods: &[Pod]) -> Result<Option<Trouble>, OperatorError> {
@@ -194,7 +207,7 @@ async fn troubles(reader: &Reader, fleet: &Fleet, pods: &[Pod]) -> Result<Option
     Ok(trouble(pods, &refusals))
 }
 
-/// One pod at a time: the next once the last is ready and every open split has an owner.
+/// One pod at a time: the next once the last is ready and has its splits.
 async fn roll(reader: &Reader, pipeline: &StreamPipeline, state: Option<&State>, view: &mut View) -> Result<(), OperatorError> {
     // A rollout that nobody is left to serve under holds no cutover back: both are taken.
     view.wish.rolling = view.fleet.is_rolling() && view.fleet.ready() > 0;
@@ -203,7 +216,8 @@ async fn roll(reader: &Reader, pipeline: &StreamPipeline, state: Option<&State>,
     let switching = state.is_some_and(State::is_under_way);
     let pods = Pods { there: &view.fleet.pods, wanted: view.fleet.wanted, limit, switching };
     let Some(next) = workload::next(&pods) else { return Ok(()) };
-    if next.ready && read::is_orphaned(&reader.splits().await?) {
+    let there = view.fleet.pods.iter().map(|pod| pod.uid.as_str());
+    if next.ready && read::is_moving(&reader.splits().await?, there) {
         return Ok(());
     }
     let only = Preconditions { uid: Some(next.uid.clone()), resource_version: None };
@@ -225,15 +239,24 @@ async fn observe(reader: &Reader, (pipeline, state): (&StreamPipeline, Option<&S
         let Some(status) = &own.status else { continue };
         let name = own.metadata.name.clone().unwrap_or_default();
         view.faults.extend(faults(own, (uid, state)).into_iter().map(|fault| (name.clone(), fault)));
-        let acknowledged =
-            status.answer.as_ref().filter(|answer| answer.pipeline_uid == uid && matches!(answer.outcome, Outcome::Acknowledged { .. }));
-        let counts = acknowledged.zip(active).is_some_and(|(answer, active)| answer.root.epoch >= active.at.epoch);
+        let answer = status.answer.as_ref().filter(|answer| answer.pipeline_uid == uid);
+        let counts = answer.zip(active).is_some_and(|(answer, active)| runs(answer, &active));
         view.workers.acknowledged = view.workers.acknowledged.saturating_add(usize::from(counts));
     }
     let versions = workers.iter().filter_map(|own| own.status.as_ref()?.versions.as_ref()).map(|versions| versions.binary.clone());
     view.workers.version = versions.min();
     view.splits = Some(read::counts(&reader.splits().await?));
     Ok(())
+}
+
+/// Whether a worker runs the active program: by its acknowledgement, or, once all have given theirs, by what it says beside an
+/// answer about the next.
+fn runs(answer: &Answer, active: &Active) -> bool {
+    let reached = |root: &RootAt| root.epoch >= active.at.epoch;
+    match answer.outcome {
+        Outcome::Acknowledged { .. } => reached(&answer.root),
+        _ => active.acked && answer.installed.as_ref().is_some_and(reached),
+    }
 }
 
 /// What keeps a worker from its work, by what it says of itself and by what it answers, for the time being, to what it is told
@@ -258,11 +281,16 @@ fn faults(worker: &StreamWorker, (uid, state): (&str, Option<&State>)) -> Vec<Fa
 
 #[cfg(test)]
 mod tests {
-    use super::faults;
+    use super::{faults, runs};
     use crate::api::StreamWorker;
+    use crate::api::stream_worker::Answer;
     use crate::flow::{Digest, RootEpoch};
     use crate::operator::cutover::{Active, At, State, Target};
     use serde_json::{Value, json};
+
+    fn at(epoch: i64) -> At {
+        At { epoch: RootEpoch::new(epoch), digest: Digest::of(&epoch.to_be_bytes()) }
+    }
 
     fn worker(told: &str, faults: &Value, outcome: &Value) -> StreamWorker {
         let root = json!({"epoch": 3, "digest": "sha256:00"});
@@ -276,10 +304,25 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_that_prepares_the_next_program_still_runs_the_active_one() {
+        let active = |acked| Active { acked, ..Active::committed(Target { at: at(3), recovery: false }) };
+        let answer = |outcome: Value, installed: i64| -> Answer {
+            let root = |epoch: i64| json!({"epoch": epoch, "digest": "sha256:00"});
+            serde_json::from_value(
+                json!({"pipelineUid": "u", "root": root(4), "incarnation": "i", "outcome": outcome, "installed": root(installed)}),
+            )
+            .unwrap()
+        };
+        let prepared = |installed| answer(json!({"type": "Prepared"}), installed);
+        assert!(runs(&prepared(3), &active(true)) && !runs(&prepared(2), &active(true)));
+        assert!(!runs(&prepared(3), &active(false)), "its splits may not be through");
+        assert!(runs(&answer(json!({"type": "Acknowledged", "stateChanged": false, "interfaceChanged": false}), 4), &active(false)));
+    }
+
+    #[test]
     fn a_worker_is_heard_once_and_of_what_it_is_told_now_alone() {
         let fault = |reason: &str, may_pass: bool| json!({"code": "MR0401", "reason": reason, "message": "m", "mayPass": may_pass});
         let rejects = |fault: Value| json!({"type": "Rejected", "fault": fault});
-        let at = |epoch: i64| At { epoch: RootEpoch::new(epoch), digest: Digest::of(&epoch.to_be_bytes()) };
         let state = |epoch: i64| State { active: Some(Active::committed(Target { at: at(epoch), recovery: false })), ..State::default() };
         let heard = |worker: &StreamWorker, epoch| {
             faults(worker, ("u", Some(&state(epoch)))).into_iter().map(|fault| fault.reason).collect::<Vec<_>>()

@@ -2,7 +2,7 @@
 
 use crate::api::children::{self, DIGEST_ANNOTATION, EPOCH_ANNOTATION, ID_ANNOTATION, REVISION_KEY, SOAKED_ANNOTATION, part};
 use crate::api::ledger_page::Page;
-use crate::api::pipeline::{SplitCounts, StreamPipelineSpec};
+use crate::api::pipeline::{KinesisStream, SplitCounts, StreamPipelineSpec};
 use crate::api::progress::RootAt;
 use crate::api::stream_split::SplitState;
 use crate::api::stream_worker::Outcome;
@@ -239,9 +239,13 @@ pub(super) fn counts(splits: &[StreamSplit]) -> SplitCounts {
     counts
 }
 
-/// Whether a split that is to be read has no owner.
-pub(super) fn is_orphaned(splits: &[StreamSplit]) -> bool {
-    splits.iter().filter_map(|split| split.record.as_ref()).any(|record| record.state == SplitState::Open && record.owner.is_none())
+/// Whether splits that are to be read are on their way to another worker: one has no owner among these pods, by their uids,
+/// while another has. Where none has, nobody can own any, and waiting would hold up what mends that.
+pub(super) fn is_moving<'a>(splits: &[StreamSplit], pods: impl IntoIterator<Item = &'a str> + Clone) -> bool {
+    let is_there = |incarnation: &str| pods.clone().into_iter().any(|uid| incarnation.split('/').next() == Some(uid));
+    let open = splits.iter().filter(|split| split.record.as_ref().is_some_and(|record| record.state == SplitState::Open));
+    let (held, free): (Vec<_>, Vec<_>) = open.partition(|split| owner(split).is_some_and(is_there));
+    !held.is_empty() && !free.is_empty()
 }
 
 /// The programs that splits name, and the lowest epoch that one still speaks of.
@@ -255,15 +259,26 @@ pub(super) fn named(splits: &[StreamSplit], pages: &BTreeMap<String, Page>) -> (
     (roots().filter_map(at).map(|at| at.digest).collect(), oldest)
 }
 
-/// The streams of retained splits that this spec does not read, by their names in Kinesis: positions in them mean nothing
-/// in another.
+/// The streams of retained splits that this spec does not read: positions in them mean nothing in another.
 pub(super) fn foreign_streams(spec: &StreamPipelineSpec, uid: &str, splits: &[StreamSplit]) -> BTreeSet<String> {
-    let named = spec.source.kinesis.iter().flatten();
-    let own: BTreeSet<_> =
-        named.filter_map(|stream| stream.stream_name.as_deref().or(stream.stream_arn.as_deref().and_then(stream_of))).collect();
+    let own: Vec<_> = spec.source.kinesis.iter().flatten().collect();
     let retained = splits.iter().filter(|split| split.spec.pipeline_uid != uid);
-    let streams = retained.filter_map(|split| stream_of(&split.spec.stream));
-    streams.filter(|stream| !own.contains(stream)).map(str::to_owned).collect()
+    let streams = retained.filter_map(|split| Some((arn_of(&split.spec.stream), stream_of(&split.spec.stream)?)));
+    streams.filter(|kept| !own.iter().any(|stream| reads(stream, *kept))).map(|(arn, _)| arn.to_owned()).collect()
+}
+
+/// Whether this is the stream of that ARN and name, by what the spec says of it. An endpoint's ARNs may be of any region.
+fn reads(stream: &KinesisStream, (arn, name): (&str, &str)) -> bool {
+    match (&stream.stream_arn, &stream.stream_name, &stream.region) {
+        (Some(own), _, _) => own == arn,
+        (None, own, Some(region)) if stream.endpoint.is_none() => own.as_deref() == Some(name) && arn.split(':').nth(3) == Some(region),
+        (None, own, _) => own.as_deref() == Some(name),
+    }
+}
+
+/// The ARN that an identity of a stream begins with.
+fn arn_of(identity: &str) -> &str {
+    identity.split_once('@').map_or(identity, |(arn, _)| arn)
 }
 
 /// The stream's name in an ARN, or in an identity that begins with one.
@@ -274,7 +289,7 @@ fn stream_of(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{carries, counts, foreign_streams, is_orphaned, named, stream_of};
+    use super::{carries, counts, foreign_streams, is_moving, named, stream_of};
     use crate::api::StreamSplit;
     use crate::api::ledger_page::{Page, PageEntry};
     use crate::api::pipeline::StreamPipelineSpec;
@@ -323,12 +338,23 @@ mod tests {
     }
 
     #[test]
-    fn splits_are_counted_and_one_without_an_owner_is_seen() {
+    fn splits_are_counted() {
         let free = split(&json!({"schema": 1, "state": "Open", "epoch": 1}));
         let done = split(&json!({"schema": 1, "state": "Completed", "epoch": 1}));
-        let counted = counts(&[owned(1), free.clone(), done.clone()]);
+        let counted = counts(&[owned(1), free, done]);
         assert_eq!((counted.open, counted.completed, counted.waiting), (2, 1, 0));
-        assert!(is_orphaned(&[owned(1), free]) && !is_orphaned(&[owned(1), done]));
+    }
+
+    #[test]
+    fn a_split_that_moves_holds_a_rollout_up_and_one_that_nobody_can_own_does_not() {
+        let free = split(&json!({"schema": 1, "state": "Open", "epoch": 1}));
+        let done = split(&json!({"schema": 1, "state": "Completed", "epoch": 1}));
+        let record = json!({"schema": 1, "state": "Open", "epoch": 1, "owner": {"worker": "x", "incarnation": "dead/1", "page": "p"}});
+        let left = split(&record);
+        let moving = |splits: &[StreamSplit]| is_moving(splits, ["u", "v"]);
+        assert!(moving(&[owned(1), free.clone()]) && moving(&[owned(1), left.clone()]));
+        assert!(!moving(&[owned(1), done.clone()]) && !moving(&[owned(1)]) && !moving(&[]));
+        assert!(!moving(&[free, left, done]));
     }
 
     #[test]
@@ -338,7 +364,11 @@ mod tests {
         };
         let foreign = |stream, uid| foreign_streams(&spec(stream), uid, &[owned(1)]).len();
         assert_eq!(foreign(json!({"streamName": "telemetry"}), "new"), 0);
+        assert_eq!(foreign(json!({"streamName": "telemetry", "region": "eu-west-1"}), "new"), 0);
+        assert_eq!(foreign(json!({"streamName": "telemetry", "region": "us-east-1"}), "new"), 1);
+        assert_eq!(foreign(json!({"streamName": "telemetry", "region": "us-east-1", "endpoint": "http://kinesis:4567"}), "new"), 0);
         assert_eq!(foreign(json!({"streamARN": "arn:aws:kinesis:eu-west-1:123456789012:stream/telemetry"}), "new"), 0);
+        assert_eq!(foreign(json!({"streamARN": "arn:aws:kinesis:eu-west-1:210987654321:stream/telemetry"}), "new"), 1);
         assert_eq!(foreign(json!({"streamName": "other"}), "new"), 1);
         assert_eq!(foreign(json!({"streamName": "other"}), "old"), 0);
         assert_eq!(stream_of("a file"), None);

@@ -89,8 +89,8 @@ fn source_reachable(seen: &Seen<'_>) -> Says {
     if let Some(fault) = fault {
         return fault;
     }
-    // A worker is ready only once it has reached its source.
-    let reads = seen.workers.acknowledged > 0 && seen.fleet.ready() > 0;
+    // A worker is ready only once it has installed a program and reached its source; what it answers may be about the next.
+    let reads = seen.state.active.is_some() && seen.fleet.ready() > 0;
     if reads { yes("Reachable", "workers read it") } else { unknown("no worker reads it yet") }
 }
 

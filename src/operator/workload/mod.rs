@@ -37,6 +37,8 @@ pub(super) struct Ground<'a> {
     pub(super) spec: &'a StreamPipelineSpec,
     /// The names of its revisions, which workers may read.
     pub(super) revisions: &'a [String],
+    /// The pods that there are, by name and uid.
+    pub(super) pods: &'a [(String, String)],
     /// The image of workers where the spec names none.
     pub(super) image: &'a str,
 }
@@ -111,14 +113,7 @@ fn whole(piece: Piece, ground: Ground<'_>, mut body: Value) -> Value {
             "namespace": ground.namespace,
             "labels": labels(ground.name, part::WORKLOAD),
             "annotations": if own.is_object() { own } else { json!({}) },
-            "ownerReferences": [{
-                "apiVersion": API_VERSION,
-                "kind": StreamPipeline::KIND,
-                "name": ground.name,
-                "uid": ground.uid,
-                "controller": true,
-                "blockOwnerDeletion": true,
-            }],
+            "ownerReferences": owners(piece, ground),
         },
     });
     if let (Some(whole), Value::Object(body)) = (whole.as_object_mut(), body) {
@@ -127,6 +122,23 @@ fn whole(piece: Piece, ground: Ground<'_>, mut body: Value) -> Value {
     let digest = digest(&whole);
     note(&mut whole, "/metadata/annotations", BUILT_ANNOTATION, digest);
     whole
+}
+
+/// Whom a piece goes with. What pods cannot do without goes with the last of them: a worker commits once more when its
+/// pipeline is deleted.
+fn owners(piece: Piece, ground: Ground<'_>) -> Vec<Value> {
+    let mut all = vec![json!({
+        "apiVersion": API_VERSION,
+        "kind": StreamPipeline::KIND,
+        "name": ground.name,
+        "uid": ground.uid,
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })];
+    if matches!(piece, Piece::ServiceAccount | Piece::Role | Piece::RoleBinding) {
+        all.extend(ground.pods.iter().map(|(name, uid)| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid})));
+    }
+    all
 }
 
 /// The labels of a part of a pipeline.

@@ -28,7 +28,9 @@ fn full() -> StreamPipeline {
 fn built(pipeline: &StreamPipeline) -> Vec<(Piece, Option<Value>)> {
     let name = pipeline.metadata.name.as_deref().unwrap();
     let revisions = [format!("{name}-root-b"), format!("{name}-root-a")];
-    build(Ground { name, namespace: "plant", uid: "u-1", spec: &pipeline.spec, revisions: &revisions, image: "registry/millrace:1" })
+    let pods = [(format!("{name}-worker-0"), "pod-1".to_owned())];
+    let (spec, image) = (&pipeline.spec, "registry/millrace:1");
+    build(Ground { name, namespace: "plant", uid: "u-1", spec, revisions: &revisions, pods: &pods, image })
 }
 
 fn piece(pipeline: &StreamPipeline, wanted: Piece) -> Option<Value> {

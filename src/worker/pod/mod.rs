@@ -435,6 +435,9 @@ impl Pod {
             self.faults.seen(About::Source, fault::of_source(&error), now);
             tracing::debug!(%split, code = %error.code(), "{error}");
         }
+        for notice in self.source.reports.iter().flat_map(Reports::take_notices) {
+            tracing::warn!(?notice, "the source reports");
+        }
         if self.ending.is_hung(now) {
             return Err(WorkerError::Hung);
         }

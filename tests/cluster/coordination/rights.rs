@@ -63,3 +63,29 @@ fn a_right_that_is_missing_is_named() {
         }
     });
 }
+
+#[test]
+fn a_worker_reads_its_own_pipeline_and_revisions_and_no_others() {
+    bed::test(async |bed| {
+        let place = pipeline(bed, "own").await;
+        drop(store_with(bed, &place, &json!(of_workers("own", &["own-root-a".to_owned()]))).await);
+        let user = format!("--as=worker-{}", bed.namespace());
+        for (verb, object, may) in [
+            ("get", "streampipelines/own", "yes"),
+            ("get", "streampipelines/other", "no"),
+            ("list", "streampipelines", "no"),
+            ("patch", "streampipelines/own", "no"),
+            ("get", "configmaps/own-root-a", "yes"),
+            ("update", "configmaps/own-root-a", "no"),
+            ("get", "configmaps/other-root-a", "no"),
+            ("get", "configmaps/own-plan", "yes"),
+            ("list", "configmaps", "no"),
+            ("get", "secrets", "no"),
+            ("delete", "pods", "no"),
+        ] {
+            let answer = bed.try_kubectl(&["auth", "can-i", verb, object, &user], "");
+            let said = String::from_utf8_lossy(&answer.stdout).into_owned();
+            assert!(said.lines().any(|line| line == may), "{verb} {object}: {said}, not {may}");
+        }
+    });
+}

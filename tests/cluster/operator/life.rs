@@ -3,8 +3,8 @@
 use super::play::{Office, Player, active, apply, condition, manifest, pipeline, says, split_meta, split_name, wait};
 use crate::bed::{self, Bed};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use kube::api::DeleteParams;
-use millrace::api::StreamPipeline;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use millrace::api::{StreamPipeline, StreamSplit};
 use serde_json::json;
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ fn scenario_60_a_retained_name_with_another_stream_is_refused() {
         let refused = says(bed, "p", "Accepted", "False/RetainedPositions").await;
         assert!(condition(&refused, "Stalled").starts_with("True") && refused.status.unwrap().root.is_none());
         assert!(bed.api::<StatefulSet>().get_opt("p-worker").await.unwrap().is_none());
-        bed.api::<millrace::api::StreamSplit>().delete(&split_name(), &DeleteParams::default()).await.unwrap();
+        bed.api::<StreamSplit>().delete(&split_name(), &DeleteParams::default()).await.unwrap();
         bed.kubectl(&["annotate", "spl", "p", "look=again"], "");
         says(bed, "p", "Accepted", "True/Valid").await;
         office.close().await;
@@ -121,6 +121,54 @@ fn scenario_48_a_pipeline_goes_before_anybody_has_looked_at_it_and_in_the_midst_
         apply(bed, &manifest("p", ROOT, &json!({})));
         says(bed, "p", "RootAcknowledged", "False/AwaitingWorkers").await;
         gone("p").await;
+        office.close().await;
+    });
+}
+
+#[test]
+fn scenario_60_workers_of_the_pipeline_before_hold_nothing_up() {
+    bed::test(async |bed| {
+        let office = Office::open(bed, "a");
+        apply(bed, &manifest("p", ROOT, &json!({})));
+        says(bed, "p", "RootAcknowledged", "False/AwaitingWorkers").await;
+        // Its heart goes on beating, as that of a pod that drains does.
+        let worker = Player::join(bed, "p", 0, "a").await;
+        let told = worker.told("Commit", 0).await;
+        worker.acknowledged(&told).await;
+        let before = active(&says(bed, "p", "RootAcknowledged", "True/AllWorkers").await);
+        bed.kubectl(&["delete", "spl", "p", "--timeout=10s"], "");
+        apply(bed, &manifest("p", ROOT, &json!({})));
+        let again = active(&says(bed, "p", "RootAcknowledged", "False/AwaitingWorkers").await);
+        assert!(again.0 > before.0 && again.1 == before.1, "{again:?} after {before:?}");
+        assert_eq!(worker.instruction().await, told, "it was told something of another pipeline");
+        office.close().await;
+    });
+}
+
+#[test]
+fn the_splits_of_a_pipeline_at_rest_are_counted_as_they_come_and_go() {
+    bed::test(async |bed| {
+        let office = Office::open(bed, "a");
+        apply(bed, &manifest("p", ROOT, &json!({"replicas": 0})));
+        says(bed, "p", "Ready", "True/ScaledToZero").await;
+        let counted = async |open: i32, completed: i32| {
+            wait(&format!("{open} open, {completed} completed"), async || {
+                let splits = pipeline(bed, "p").await.status.and_then(|status| status.splits).unwrap_or_default();
+                if (splits.open, splits.completed) == (open, completed) { Ok(()) } else { Err(format!("{splits:?}")) }
+            })
+            .await;
+        };
+        let split = json!({
+            "apiVersion": "millrace.dev/v1alpha1", "kind": "StreamSplit",
+            "metadata": split_meta(),
+            "spec": {"pipelineUid": "u", "stream": "arn:aws:kinesis:eu-west-1:123456789012:stream/telemetry@1", "shard": "s"},
+            "record": {"schema": 1, "state": "Open", "epoch": 1},
+        });
+        bed.send("POST", "streamsplits", &split).await.unwrap();
+        counted(1, 0).await;
+        let done = Patch::Merge(json!({"record": {"state": "Completed"}}));
+        bed.api::<StreamSplit>().patch(&split_name(), &PatchParams::default(), &done).await.unwrap();
+        counted(0, 1).await;
         office.close().await;
     });
 }
