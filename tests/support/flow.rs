@@ -114,7 +114,7 @@ async fn put(client: &Client, stream: &str, numbers: std::ops::Range<u64>) {
 /// Reads all that comes out of a stream, from its beginning on.
 pub(crate) struct Reader {
     rows: Arc<Mutex<Vec<Row>>>,
-    background: Background,
+    _background: Background,
 }
 
 impl Reader {
@@ -122,18 +122,12 @@ impl Reader {
         let (stream, rows) = (stream.to_owned(), Arc::new(Mutex::new(Vec::new())));
         let found = Arc::clone(&rows);
         let background = Background::start(async move |stop| read(&client, &stream, stop, &found).await);
-        Self { rows, background }
+        Self { rows, _background: background }
     }
 
     /// The rows so far; those of one key in the order in which they came.
     pub(crate) fn rows(&self) -> Vec<Row> {
         self.rows.lock().clone()
-    }
-
-    /// Stops, and answers the rows so far.
-    pub(crate) fn stop(mut self) -> Vec<Row> {
-        self.background.end();
-        self.rows()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -133,9 +133,11 @@ impl<'a> Fleet<'a> {
         Reader::start(self.bed.kinesis(), &self.output.name)
     }
 
-    /// Plays the kubelet whose probe has found the worker ready.
-    pub(super) async fn ready(&self, ordinal: usize) {
-        let status = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+    /// Plays the kubelet of a pod whose probe has found the worker ready, or has not.
+    pub(super) async fn probed(&self, ordinal: usize, is_ready: bool) {
+        let ready = if is_ready { "True" } else { "False" };
+        let status = json!({"status": {"phase": "Running", "conditions": [
+            {"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": ready}]}});
         let name = children::worker(&self.name, ordinal.try_into().unwrap());
         self.bed.api::<Pod>().patch_status(&name, &PatchParams::default(), &Patch::Strategic(status)).await.unwrap();
     }
