@@ -151,7 +151,7 @@ impl<'a> Listing<'a> {
             if ready.is_empty() {
                 return made;
             }
-            made.extend(ready.iter().map(|shard| (shard.split.clone(), first_record(shard, passed.contains(&shard.split)))));
+            made.extend(ready.iter().map(|shard| (shard.split.clone(), self.first_record(shard, passed.contains(&shard.split)))));
             done.extend(ready.iter().map(|shard| &shard.split));
             left = waiting;
         }
@@ -187,17 +187,18 @@ impl<'a> Listing<'a> {
         };
         waiting.map(freed).collect()
     }
-}
 
-/// The record of a shard that had none: it waits for its parents; or, where a child of it was opened, it was read to its
-/// end, and what it left is lost.
-fn first_record(shard: &Shard, passed: bool) -> SplitRecord {
-    let waiting = SplitRecord::unopened(shard, MadeBy::Listing);
-    if !passed {
-        return waiting;
+    /// The record of a shard that had none: it waits for its parents, but for those that count as read without a record, as
+    /// the plan's own splits do; or, where a child of it was opened, it was read to its end, and what it left is lost.
+    fn first_record(&self, shard: &Shard, passed: bool) -> SplitRecord {
+        let mut first = SplitRecord::unopened(shard, MadeBy::Listing);
+        if passed {
+            let base = Progress { head: Some(StateHead::Lost), ..Progress::default() };
+            return SplitRecord { opened: true, state: SplitState::Completed, base, ..first };
+        }
+        first.base.inherits.retain(|parent| self.records.contains_key(parent) || !self.read.contains(parent));
+        first
     }
-    let base = Progress { head: Some(StateHead::Lost), ..Progress::default() };
-    SplitRecord { opened: true, state: SplitState::Completed, base, ..waiting }
 }
 
 #[cfg(test)]

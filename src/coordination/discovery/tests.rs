@@ -62,6 +62,16 @@ fn i19_what_was_closed_before_the_start_counts_as_read_however_far_back() {
 }
 
 #[test]
+fn i19_an_initial_split_whose_record_is_gone_waits_for_nothing_from_before_the_start() {
+    let (before, initial) = (shard("before", &[]), shard("initial", &["before"]));
+    let known = records(&[]);
+    let plan = plan(std::slice::from_ref(&initial));
+    let made = Listing::new(&plan, &known, vec![before, initial]).missing();
+    assert_eq!(names(&made), [("initial", Waiting)]);
+    assert!(made[0].1.may_follow(&SplitId::new("before"), None), "it has no record, and never gets one");
+}
+
+#[test]
 fn i12_what_an_opened_split_came_from_is_not_read_again_and_its_state_is_lost() {
     let chain = [shard("0", &[]), shard("1", &["0"]), shard("2", &["1"]), shard("3", &["2"])];
     // The records of 1 and 2 were deleted; of 0 there is one.

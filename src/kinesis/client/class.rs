@@ -24,13 +24,26 @@ where
         }
         SdkError::TimeoutError(_) => (Class::TimedOut, "no answer in time".to_owned()),
         SdkError::DispatchFailure(failure) => {
-            let said = DisplayErrorContext(error).to_string();
-            (of_dispatch(failure.is_timeout(), failure.is_io(), &said), said)
+            let whole = DisplayErrorContext(error).to_string();
+            (of_dispatch(failure.is_timeout(), failure.is_io(), &whole), chain(error))
         }
-        SdkError::ConstructionFailure(_) => (Class::Invalid, DisplayErrorContext(error).to_string()),
-        _ => (Class::Failed, DisplayErrorContext(error).to_string()),
+        SdkError::ConstructionFailure(_) => (Class::Invalid, chain(error)),
+        _ => (Class::Failed, chain(error)),
     };
     Fault { class, call, stream: stream.into(), said: said.into() }
+}
+
+/// An error and its causes, for people.
+fn chain(error: &dyn Error) -> String {
+    let mut said = vec![error.to_string()];
+    let mut next = error.source();
+    while let Some(cause) = next {
+        said.push(cause.to_string());
+        next = cause.source();
+    }
+    // Some say their cause themselves.
+    said.dedup_by(|cause, error| error.ends_with(&**cause));
+    said.join(": ")
 }
 
 /// What became of one record of a `PutRecords`.

@@ -62,7 +62,9 @@ fn of_step(step: Wrote, after: &StreamPipelineStatus) -> Event {
     let root = after.root.as_ref();
     let at = root.and_then(|root| root.target.as_ref().or(root.active.as_ref()));
     let named = at.map(|at| format!(" ({}, epoch {})", at.digest.get(..15).unwrap_or_default(), at.epoch)).unwrap_or_default();
-    event(kind, reason, &format!("{text}{named}"), "CutOver")
+    // Events of one action are told as one, with the first one's text: each attempt is an action of its own.
+    let action = at.map_or_else(|| "CutOver".to_owned(), |at| format!("CutOver{}", at.epoch));
+    event(kind, reason, &format!("{text}{named}"), &action)
 }
 
 fn event(type_: EventType, reason: &str, note: &str, action: &str) -> Event {
@@ -72,9 +74,21 @@ fn event(type_: EventType, reason: &str, note: &str, action: &str) -> Event {
 
 #[cfg(test)]
 mod tests {
-    use super::{complained, turned};
+    use super::{complained, of_step, turned};
     use crate::api::pipeline::StreamPipelineStatus;
+    use crate::operator::cutover::Wrote;
     use serde_json::json;
+
+    #[test]
+    fn each_attempts_events_are_told_apart() {
+        let event = |epoch: i64| {
+            let active = json!({"digest": format!("sha256:{epoch:064}"), "epoch": epoch});
+            let status: StreamPipelineStatus = serde_json::from_value(json!({"root": {"active": active}})).unwrap();
+            of_step(Wrote::Acknowledged, &status)
+        };
+        assert_eq!((event(2).action.as_str(), event(3).action.as_str()), ("CutOver2", "CutOver3"));
+        assert!(event(3).note.unwrap().ends_with("epoch 3)"));
+    }
 
     fn status(status: &str, message: &str) -> StreamPipelineStatus {
         let condition = json!({"type": "Accepted", "status": status, "reason": "RootInvalid", "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"});

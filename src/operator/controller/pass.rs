@@ -216,8 +216,8 @@ async fn roll(reader: &Reader, pipeline: &StreamPipeline, state: Option<&State>,
     let switching = state.is_some_and(State::is_under_way);
     let pods = Pods { there: &view.fleet.pods, wanted: view.fleet.wanted, limit, switching };
     let Some(next) = workload::next(&pods) else { return Ok(()) };
-    let there = view.fleet.pods.iter().map(|pod| pod.uid.as_str());
-    if next.ready && read::is_moving(&reader.splits().await?, there) {
+    let there: Vec<_> = view.fleet.pods.iter().map(|pod| pod.uid.as_str()).collect();
+    if next.ready && read::is_moving(&reader.splits().await?, &there) {
         return Ok(());
     }
     let only = Preconditions { uid: Some(next.uid.clone()), resource_version: None };

@@ -241,8 +241,8 @@ pub(super) fn counts(splits: &[StreamSplit]) -> SplitCounts {
 
 /// Whether splits that are to be read are on their way to another worker: one has no owner among these pods, by their uids,
 /// while another has. Where none has, nobody can own any, and waiting would hold up what mends that.
-pub(super) fn is_moving<'a>(splits: &[StreamSplit], pods: impl IntoIterator<Item = &'a str> + Clone) -> bool {
-    let is_there = |incarnation: &str| pods.clone().into_iter().any(|uid| incarnation.split('/').next() == Some(uid));
+pub(super) fn is_moving(splits: &[StreamSplit], pods: &[&str]) -> bool {
+    let is_there = |incarnation: &str| incarnation.split('/').next().is_some_and(|uid| pods.contains(&uid));
     let open = splits.iter().filter(|split| split.record.as_ref().is_some_and(|record| record.state == SplitState::Open));
     let (held, free): (Vec<_>, Vec<_>) = open.partition(|split| owner(split).is_some_and(is_there));
     !held.is_empty() && !free.is_empty()
@@ -351,7 +351,7 @@ mod tests {
         let done = split(&json!({"schema": 1, "state": "Completed", "epoch": 1}));
         let record = json!({"schema": 1, "state": "Open", "epoch": 1, "owner": {"worker": "x", "incarnation": "dead/1", "page": "p"}});
         let left = split(&record);
-        let moving = |splits: &[StreamSplit]| is_moving(splits, ["u", "v"]);
+        let moving = |splits: &[StreamSplit]| is_moving(splits, &["u", "v"]);
         assert!(moving(&[owned(1), free.clone()]) && moving(&[owned(1), left.clone()]));
         assert!(!moving(&[owned(1), done.clone()]) && !moving(&[owned(1)]) && !moving(&[]));
         assert!(!moving(&[free, left, done]));

@@ -208,6 +208,11 @@ fn cutover(before: Option<&CutoverStatus>, seen: &Seen<'_>, write: &Write, now: 
         _ => {}
     }
     count(&mut cutover, seen, stage);
+    if write.step == Some(Wrote::Acknowledged) {
+        // The last count may be an older look's.
+        cutover.acknowledged = cutover.total;
+        cutover.stragglers.clear();
+    }
     Some(CutoverStatus { epoch: Some(epoch), stage: Some(stage), ..cutover })
 }
 

@@ -36,7 +36,7 @@ use ending::Ending;
 use fault::{About, Faults};
 use late::{LatePlanner, LateSource};
 use load::{Known, Opened};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,6 +101,8 @@ struct Pod {
     /// What runs, with its revision; none: nothing yet.
     current: Option<(Arc<Program>, revision::Program)>,
     source: Source,
+    /// The splits that are read.
+    reads: BTreeSet<SplitId>,
     late: (LateSource, Arc<LatePlanner>),
     /// Programs that state was made under, and when each is tried again; none: a try is under way.
     wanted: BTreeMap<RootRef, Option<Duration>>,
@@ -299,10 +301,11 @@ impl Pod {
             Told::Loaded(root, result) => self.loaded(root, result),
             Told::Known(root, Ok(known)) => {
                 self.wanted.remove(&root);
+                self.faults.clear(&About::State);
                 self.control.know(known.program);
             }
             Told::Known(root, Err(fault)) => {
-                self.faults.seen(About::Program, fault, again);
+                self.faults.set(About::State, fault);
                 self.wanted.insert(root, Some(again));
             }
             Told::Reached(result) => self.reached(result),
@@ -373,14 +376,21 @@ impl Pod {
     fn trouble(&mut self, error: &DriverError, now: Duration) {
         tracing::warn!(code = %error.code(), "{error}");
         match error {
-            DriverError::Source(error) => self.faults.seen(About::Source, fault::of_source(error), now),
-            error => self.faults.seen(About::Coordination, fault::fault(error), now),
+            DriverError::Source(error) => self.faults.seen(About::Reading, error, fault::of_source(error), now),
+            error => self.faults.seen(About::Coordination, error, fault::fault(error), now),
         }
     }
 
     fn changed(&mut self) -> bool {
-        let held: Vec<_> = self.control.splits().map(ToString::to_string).collect();
-        self.faults.keep_splits(|split| held.iter().any(|held| held == split));
+        let reads: BTreeSet<_> = self.control.splits().cloned().collect();
+        for split in reads.difference(&self.reads) {
+            tracing::info!(%split, "reading a split");
+        }
+        for split in self.reads.difference(&reads) {
+            tracing::info!(%split, "letting go of a split");
+        }
+        self.faults.keep_splits(|split| reads.iter().any(|read| read.as_str() == split));
+        self.reads = reads;
         if self.ending.has_begun() && self.control.held() == 0 {
             self.finish();
         }
@@ -432,7 +442,7 @@ impl Pod {
         let troubles = self.source.reports.as_ref().map(Reports::troubles).unwrap_or_default();
         for (split, trouble) in troubles {
             let error = SourceError { class: crate::flow::ErrorClass::Retryable, code: trouble.code, message: (*trouble.message).into() };
-            self.faults.seen(About::Source, fault::of_source(&error), now);
+            self.faults.seen(About::Reading, &error, fault::of_source(&error), now);
             tracing::debug!(%split, code = %error.code(), "{error}");
         }
         for notice in self.source.reports.iter().flat_map(Reports::take_notices) {

@@ -24,7 +24,7 @@ use crate::worker::assemble::{AssembleError, assemble};
 use crate::worker::control::{Control, LoopWires};
 use crate::worker::open::Places;
 use futures::future::{Either, select};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -147,6 +147,7 @@ pub async fn work(
         opened: BTreeMap::new(),
         current: None,
         source: Source::default(),
+        reads: BTreeSet::new(),
         late: (source, planner),
         wanted: BTreeMap::new(),
         reread: None,

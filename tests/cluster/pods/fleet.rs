@@ -74,6 +74,8 @@ impl<'a> Fleet<'a> {
         self.apply(&version.to_string());
         self.acknowledged();
         let epoch = self.epoch();
+        let cutover = &self.pipeline()["status"]["cutover"];
+        assert_eq!((&cutover["acknowledged"], &cutover["total"]), (&json!(2), &json!(2)), "{cutover}");
         Cutover { epoch, version, after: self.reported(epoch) }
     }
 
