@@ -66,9 +66,13 @@ pub struct Control {
     switching: Option<RootRef>,
     /// Gains that wait for a program.
     parked: Vec<Gain>,
+    /// Gains whose state cannot be read: held by name until the next program.
+    unreadable: Vec<Gain>,
     /// The most bytes of a split's state; none: no bound.
     state_bytes: Option<usize>,
     captures: CaptureId,
+    /// How many splits were held when that was told last.
+    held: usize,
     ended: bool,
 }
 
@@ -88,8 +92,10 @@ impl Control {
             running,
             switching: None,
             parked: Vec::new(),
+            unreadable: Vec::new(),
             state_bytes,
             captures: CaptureId::default(),
+            held: 0,
             ended: false,
         }
     }
@@ -138,6 +144,11 @@ impl Control {
         self.tenants.iter().map(|(_, tenant)| &tenant.split)
     }
 
+    /// The splits whose state cannot be read, by name: they are held, and nothing of them is read.
+    pub fn unreadable(&self) -> impl Iterator<Item = &SplitId> {
+        self.unreadable.iter().map(|gain| &gain.split)
+    }
+
     /// Answers [`Notice::Joined`]: the committed root, or a newer one, is installed.
     pub fn ready(&mut self, term: u64) {
         self.driver.ready(term, self.running.root);
@@ -157,6 +168,7 @@ impl Control {
         self.programs.insert(program.root.digest, Arc::clone(&program));
         self.tenants.hold_all();
         self.outbox.push_back(ToLoop::Apply(Box::new(Prepared { program, writer, against })));
+        self.parked.append(&mut self.unreadable);
         self.retry_parked();
     }
 
@@ -189,6 +201,11 @@ impl Control {
                     return Poll::Ready(Notice::Fatal(error));
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Notice::Trouble(error)),
+                // The last thing about a split, its record, is no event.
+                Poll::Pending if self.held != self.held() => {
+                    self.held = self.held();
+                    return Poll::Ready(Notice::Changed);
+                }
                 Poll::Pending if self.outbox.is_empty() || self.ended => return Poll::Pending,
                 // What the driver has just asked for goes out first.
                 Poll::Pending => {
@@ -295,6 +312,7 @@ impl Control {
             self.tenants.remove(*lane);
         }
         self.parked.retain(|gain| !lanes.contains(&gain.id));
+        self.unreadable.retain(|gain| !lanes.contains(&gain.id));
         self.outbox.push_back(ToLoop::Drop(lanes, barrier));
         self.notices.push_back(Notice::Changed);
     }
@@ -317,6 +335,7 @@ impl Control {
             }
             Err(error) => {
                 self.notices.push_back(Notice::Stuck(gain.split.clone(), error));
+                self.unreadable.push(gain);
                 return;
             }
         };

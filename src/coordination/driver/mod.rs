@@ -179,9 +179,10 @@ impl Driver {
         }
     }
 
-    /// The splits that are held, each with its lane once it is open.
+    /// The splits that are held, each with its lane once it is open; those that are let go of until their records say so.
     pub fn held(&self) -> impl Iterator<Item = (&SplitId, Option<LaneId>)> {
-        let held = self.seats.iter().filter(|(_, seat)| seat.claim.held().is_some() || seat.tenancy.is_some());
+        let is_held = |seat: &Seat| seat.claim.held().is_some() || seat.tenancy.is_some() || seat.claim.is_ending();
+        let held = self.seats.iter().filter(move |(_, seat)| is_held(seat));
         held.map(|(split, seat)| (split, seat.tenancy.as_ref().map(|tenancy| tenancy.lane)))
     }
 

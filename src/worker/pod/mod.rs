@@ -356,8 +356,9 @@ impl Pod {
             Notice::Installed(root) => {
                 tracing::info!(epoch = root.epoch.get(), digest = %root.digest, "changed over");
                 self.desk.switched();
-                // What an edit frees, it frees now; what it does not is told again.
-                self.faults.keep_splits(|_| false);
+                // What an edit frees, it frees now; what it does not is told again, if it was not just now.
+                let control = &self.control;
+                self.faults.keep_splits(|split| control.unreadable().any(|held| held.as_str() == split));
             }
             Notice::Changed => return Ok(self.changed()),
             Notice::Stuck(split, error) => {
@@ -389,7 +390,8 @@ impl Pod {
         for split in self.reads.difference(&reads) {
             tracing::info!(%split, "letting go of a split");
         }
-        self.faults.keep_splits(|split| reads.iter().any(|read| read.as_str() == split));
+        let control = &self.control;
+        self.faults.keep_splits(|split| reads.iter().chain(control.unreadable()).any(|held| held.as_str() == split));
         self.reads = reads;
         if self.ending.has_begun() && self.control.held() == 0 {
             self.finish();

@@ -229,6 +229,50 @@ fn state_beyond_what_a_record_holds_stops_its_split_alone_and_an_edit_frees_it()
     });
 }
 
+#[test]
+fn state_that_cannot_be_read_holds_its_split_alone_and_is_said() {
+    bed::test(async |bed| {
+        let fleet = Fleet::begin(bed, 1, 2).await;
+        fleet.apply(&fleet.manifest(&root(1), |_| ()));
+        let mut worker = fleet.worker(0).await;
+        let reader = fleet.reader();
+        fleet.acknowledged().await;
+        let [damaged, whole] = two_keys(&fleet).await;
+        let came = async |key: &str, wanted: u64| {
+            within(SOON, "a key's rows", async || {
+                let came = reader.rows().iter().filter(|row| row.key == key).map(|row| row.count).max();
+                if came == Some(wanted) { Ok(()) } else { Err(format!("{came:?} of {wanted}\n{}", fleet.shown())) }
+            })
+            .await;
+        };
+        came(&damaged, 1).await;
+        came(&whole, 1).await;
+        worker.stop(super::fleet::STOPPED).await;
+        let shard = put(&fleet, &damaged, &json!({"n": 100, "key": damaged})).await;
+        let splits = fleet.splits();
+        let split = splits.iter().find(|split| split["spec"]["shard"] == json!(shard)).unwrap();
+        let name = super::fleet::text(&split["metadata"]["name"]);
+        assert!(split["record"]["base"]["head"]["inline"].is_string(), "{split}");
+        let patch = json!({"record": {"base": {"head": {"inline": "AAAA", "length": null, "sha256": null}}}}).to_string();
+        bed.kubectl(&["patch", "streamsplit", &name, "--type=merge", "-p", &patch], "");
+        let mut worker = fleet.worker(0).await;
+        fleet.probed(0, true).await;
+        let said = fleet.says("Degraded", "True/StateUnreadable").await;
+        assert!(said.contains(&shard), "{said}");
+        put(&fleet, &whole, &json!({"n": 101, "key": whole})).await;
+        came(&whole, 2).await;
+        // It stays said, and an edit does not begin the split anew.
+        fleet.apply(&fleet.manifest(&root(2), |_| ()));
+        within(SOON, "the next root", async || if fleet.epoch() > 1 { Ok(()) } else { Err(fleet.shown()) }).await;
+        put(&fleet, &whole, &json!({"n": 102, "key": whole})).await;
+        came(&whole, 3).await;
+        fleet.says("Degraded", "True/StateUnreadable").await;
+        assert!(!reader.rows().iter().any(|row| row.number == 100));
+        worker.stop(super::fleet::STOPPED).await;
+        fleet.end().await;
+    });
+}
+
 /// Two keys in two shards, each with a first record.
 async fn two_keys(fleet: &Fleet<'_>) -> [String; 2] {
     let mut found = BTreeMap::new();

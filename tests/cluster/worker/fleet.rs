@@ -202,6 +202,12 @@ impl Fleet<'_> {
         self.splits().iter().map(|split| (text(&split["spec"]["shard"]), own(split))).collect()
     }
 
+    /// The shards that records give to a worker.
+    pub(super) fn owned_by(&self, ordinal: usize) -> Vec<String> {
+        let name = children::worker(&self.name, ordinal.try_into().unwrap());
+        self.owners().into_iter().filter(|(_, (_, owner))| *owner == name).map(|(shard, _)| shard).collect()
+    }
+
     /// Which worker leads.
     pub(super) fn leader(&self) -> usize {
         let holder = text(&self.get(&["lease", &children::leader(&self.name)])["spec"]["holderIdentity"]);

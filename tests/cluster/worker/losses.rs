@@ -9,23 +9,28 @@ use nix::sys::signal::Signal;
 fn a_worker_that_is_asked_to_stop_releases_and_nothing_is_repeated() {
     bed::test(async |bed| {
         let fleet = Fleet::begin(bed, 2, 4).await;
-        fleet.apply(&fleet.manifest(&root(1), |_| ()));
-        let mut first = fleet.worker(0).await;
+        // So long that nobody is taken for dead here: what is let go of is there for others at once.
+        fleet.apply(&fleet.manifest(&root(1), |spec| spec["coordination"]["ttl"] = "1m".into()));
+        let mut workers = vec![fleet.worker(0).await];
         let (feeder, reader) = (fleet.feeder(0), fleet.reader());
         fleet.acknowledged().await;
         fleet.shared_by(1).await;
         all_came(&reader, feeder.fed()).await;
-        let mut second = fleet.worker(1).await;
+        workers.push(fleet.worker(1).await);
         fleet.shared_by(2).await;
         all_came(&reader, feeder.fed()).await;
-        first.stop(STOPPED).await;
+        let leader = fleet.leader();
+        let other = 1 - leader;
+        workers[other].stop(STOPPED).await;
+        assert_eq!(fleet.owned_by(other), Vec::<String>::new());
         fleet.shared_by(1).await;
         all_came(&reader, feeder.fed()).await;
         let fed = feeder.stop();
         all_came(&reader, fed).await;
         let roots = vec![Cutover { epoch: fleet.epoch(), version: 1, ..Cutover::default() }];
         assert_eq!(faults(&Story { fed, roots, killed: None }, &reader.rows()), Vec::<String>::new());
-        second.stop(STOPPED).await;
+        workers[leader].stop(STOPPED).await;
+        assert_eq!(fleet.owned_by(leader), Vec::<String>::new());
         fleet.end().await;
     });
 }
