@@ -162,8 +162,8 @@ codes! {
     KINESIS_REFUSED = 406, "KinesisRefused", External, "Kinesis takes a call for wrong.", "Correct what the message names.";
     KINESIS_FAILED = 407, "KinesisFailed", External, "Kinesis failed on its side, or is too busy.", "Nothing, while it is tried again; if it lasts, look at the service's health and the stream's limits.";
     ROW_UNFIT = 408, "RowUnfit", User, "A row can never be written to its Kinesis stream: it is too large, or its partition key too long.", "Let the output carry less, or raise the stream's largest record size.";
-    STREAM_RECREATED = 409, "StreamRecreated", User, "The Kinesis stream was deleted and created again under its name.", "Set `onRecreate: StartOver` to read the new one from its beginning, or create another pipeline.";
-    POSITION_INVALID = 410, "PositionInvalid", External, "Kinesis does not take a stored position for one of its own, though the stream is the same.", "Move the split with `kubectl millrace splits --seek`.";
+    STREAM_RECREATED = 409, "StreamRecreated", User, "The Kinesis stream was deleted and created again under its name.", "Read the new one in a pipeline of another name.";
+    POSITION_INVALID = 410, "PositionInvalid", External, "Kinesis does not take a stored position for one of its own, though the stream is the same.", "Read the stream on in a pipeline of another name, from a `Timestamp`.";
     CLUSTER_FAILED = 501, "ClusterFailed", External, "The API server refuses something, or does not answer.", "See what the message says; if rights are missing, grant them to the operator.";
     OLD_DEFINITIONS = 502, "OldDefinitions", User, "The CustomResourceDefinitions that are installed lack fields that this version writes.", "Apply those of this version: `millrace crd | kubectl apply -f -`.";
     NAME_TAKEN = 503, "NameTaken", User, "An object that a pipeline needs is there already, and is somebody else's.", "Delete or rename that object, or give the pipeline another name.";

@@ -4,16 +4,23 @@
 //! May not: know a rule of its own but what is not supported yet; `api`, `program` and `lang` have the rest.
 
 use crate::api::pipeline::{
-    Approval, Cutover, CutoverMode, DesiredState, KinesisStream, OnDelete, Output, Retrieval, ScalingMode, StartType, Stragglers, Strategy,
-    StreamPipelineSpec,
+    Approval, Cutover, CutoverMode, DesiredState, KinesisStream, OnDelete, OnRecreate, Output, Retrieval, ScalingMode, StartType,
+    Stragglers, Strategy, StreamPipelineSpec, Tiers,
 };
 use crate::api::revision::{Program, Revision, RevisionError};
 use crate::flow::Digest;
 use crate::lang::diagnostic::Diagnostics;
 use crate::program::{self, ProgramError};
+use std::time::Duration;
 
 /// The default of `cutover.maxDeadLetterRatio`.
 const DEAD_LETTER_RATIO: f64 = 0.5;
+
+/// The defaults of `failure.maxAttempts`, `coordination.budget` and `cutover.soak`.
+const MAX_ATTEMPTS: i32 = 4;
+const WRITES: i32 = 20;
+const BYTES: i64 = 1_048_576;
+const SOAK: Duration = Duration::from_secs(30);
 
 /// What the operator makes of a spec.
 #[derive(Clone, Debug)]
@@ -124,6 +131,7 @@ fn unsupported(spec: &StreamPipelineSpec) -> Vec<String> {
     found.note(scaled, "spec.scaling.mode", "a number of workers that the operator chooses");
     found.note(spec.desired_state != DesiredState::Running, "spec.desiredState", "a pipeline that is paused or stopped");
     found.note(spec.on_delete != OnDelete::Retain, "spec.onDelete", "deleting positions with the pipeline");
+    found.workers(spec);
     found.cutover(spec.cutover.as_ref().unwrap_or(&Cutover::default()));
     found.list
 }
@@ -146,10 +154,33 @@ impl Found {
         let table = stream.start_at.as_ref().is_some_and(|start| start.r#type == StartType::KclTable);
         self.note(table, &format!("{at}.startAt.type"), "a start from a KCL table");
         self.note(stream.create_if_missing.is_some(), &format!("{at}.createIfMissing"), "creating a stream");
+        let over = stream.on_recreate.unwrap_or_default() != OnRecreate::Stop;
+        self.note(over, &format!("{at}.onRecreate"), "starting over in a stream that was made anew");
     }
 
     fn output(&mut self, at: &str, output: &Output) {
         self.note(output.http.is_some(), &format!("{at}.http"), "an HTTP destination");
+        let packed = output.kinesis.as_ref().is_some_and(|kinesis| kinesis.aggregate.unwrap_or_default());
+        self.note(packed, &format!("{at}.kinesis.aggregate"), "packing rows together");
+    }
+
+    /// What workers do not do yet.
+    fn workers(&mut self, spec: &StreamPipelineSpec) {
+        let worker = spec.worker.clone().unwrap_or_default();
+        self.note(worker.threads.is_some_and(|threads| threads != 1), "spec.worker.threads", "more than one evaluation thread");
+        self.note(worker.tiers == Some(Tiers::Eager), "spec.worker.tiers", "a faster tier");
+        let memory = spec.state.as_ref().is_some_and(|state| state.memory.is_some());
+        self.note(memory, "spec.state.memory", "a bound of the state in memory");
+        let attempts = spec.failure.as_ref().and_then(|failure| failure.max_attempts);
+        self.note(attempts.is_some_and(|attempts| attempts != MAX_ATTEMPTS), "spec.failure.maxAttempts", "quarantine");
+        let Some(set) = &spec.coordination else { return };
+        let delay = set.rebalance_delay.as_ref().is_some_and(|delay| !delay.span().is_zero());
+        self.note(delay, "spec.coordination.rebalanceDelay", "waiting for a worker that has vanished");
+        let budget = set.budget.as_ref().is_some_and(|budget| {
+            let (writes, bytes) = (budget.writes_per_second, budget.bytes_per_second);
+            writes.is_some_and(|writes| writes != WRITES) || bytes.is_some_and(|bytes| bytes != BYTES)
+        });
+        self.note(budget, "spec.coordination.budget", "a budget of writes");
     }
 
     fn cutover(&mut self, set: &Cutover) {
@@ -158,6 +189,7 @@ impl Found {
             (set.approval.unwrap_or_default() != Approval::Automatic, "approval", "an approval by hand"),
             (set.strategy.unwrap_or_default() != Strategy::Barrier, "strategy", "any strategy but Barrier"),
             (set.stragglers.unwrap_or_default() != Stragglers::RestartPod, "stragglers", "giving up for a straggler"),
+            (set.soak.as_ref().is_some_and(|soak| !soak.span().is_zero() && soak.span() != SOAK), "soak", "any soak (it counts as 0s)"),
             (set.promote_digest.is_some(), "promoteDigest", "an approval by hand"),
             (set.abort_digest.is_some(), "abortDigest", "giving a cutover up by hand"),
             (
@@ -201,8 +233,8 @@ mod tests {
             "source": {"kinesis": [{"streamName": "s", "retrieval": "Polling", "startAt": {"type": "Latest"}}]},
             "cutover": {"mode": "InPlace", "approval": "Automatic", "strategy": "Barrier", "ackTimeout": "2m", "progressDeadline": "10m",
                 "soak": "30s", "stragglers": "RestartPod", "onFailure": "Rollback", "maxDeadLetterRatio": 0.5},
-            "scaling": {"mode": "Fixed"},
-            "desiredState": "Running", "onDelete": "Retain", "coordination": {"kubernetes": {}},
+            "scaling": {"mode": "Fixed"}, "worker": {"threads": 1, "tiers": "Canonical"}, "failure": {"maxAttempts": 4},
+            "desiredState": "Running", "onDelete": "Retain", "coordination": {"kubernetes": {}, "discovery": "Poll", "rebalanceDelay": "0s", "budget": {"bytesPerSecond": 1_048_576}},
         });
         let verdict = judge(&spec(&defaults), None);
         assert!(verdict.is_valid(), "{verdict:?}");
@@ -231,6 +263,15 @@ mod tests {
             (json!({"desiredState": "Paused"}), "spec.desiredState"),
             (json!({"desiredState": "Stopped"}), "spec.desiredState"),
             (json!({"onDelete": "Delete"}), "spec.onDelete"),
+            (kinesis(json!({"onRecreate": "StartOver"})), "spec.source.kinesis[0].onRecreate"),
+            (json!({"outputs": [{"name": "o", "kinesis": {"streamName": "a", "aggregate": true}}]}), "spec.outputs[0].kinesis.aggregate"),
+            (json!({"worker": {"threads": 2}}), "spec.worker.threads"),
+            (json!({"worker": {"tiers": "Eager"}}), "spec.worker.tiers"),
+            (json!({"state": {"memory": "64Mi"}}), "spec.state.memory"),
+            (json!({"failure": {"maxAttempts": 9}}), "spec.failure.maxAttempts"),
+            (json!({"coordination": {"rebalanceDelay": "5m"}}), "spec.coordination.rebalanceDelay"),
+            (json!({"coordination": {"budget": {"writesPerSecond": 3}}}), "spec.coordination.budget"),
+            (json!({"cutover": {"soak": "5m"}}), "spec.cutover.soak"),
             (json!({"cutover": {"mode": "Generation"}}), "spec.cutover.mode"),
             (json!({"cutover": {"approval": "Manual"}}), "spec.cutover.approval"),
             (json!({"cutover": {"strategy": "Canary"}}), "spec.cutover.strategy"),

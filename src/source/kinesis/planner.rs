@@ -132,7 +132,7 @@ pub(super) fn same_stream(summary: &StreamSummary, identity: &str) -> Result<(),
         return Ok(());
     }
     let message = format!(
-        "stream {} was deleted and created again: positions in the old one mean nothing in it; set onRecreate: StartOver to read it from its beginning",
+        "stream {} was deleted and created again: positions in the old one mean nothing in it; read the new one in a pipeline of another name",
         summary.arn
     );
     Err(SourceError { class: ErrorClass::Fatal, code: Code::STREAM_RECREATED, message: message.into() })
@@ -177,6 +177,6 @@ mod tests {
         assert!(same_stream(&summary(), &identity).is_ok());
         let error = same_stream(&StreamSummary { created: 8, ..summary() }, &identity).unwrap_err();
         assert_eq!(error.code, Code::STREAM_RECREATED);
-        assert!(error.message.contains("StartOver"), "{error}");
+        assert!(error.message.contains("another name"), "{error}");
     }
 }

@@ -311,7 +311,7 @@ impl Reader {
         let invalid = || {
             let place = self.tenancy.position().map(|position| position.to_string()).unwrap_or_default();
             let message = format!(
-                "shard {} cannot be read on from {place}: {}; move the split with `kubectl millrace splits --seek`",
+                "shard {} cannot be read on from {place}: {}; read the stream on in a pipeline of another name, from a Timestamp",
                 self.shard, fault.said
             );
             SourceError { class: ErrorClass::Record, code: Code::POSITION_INVALID, message: message.into() }

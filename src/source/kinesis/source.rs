@@ -150,7 +150,9 @@ fn internal(message: String) -> SourceError {
 }
 
 fn unreadable(split: &SplitId, error: &PositionError) -> SourceError {
-    let message = format!("split {split}: {error}; run the version that wrote it, or move the split with `kubectl millrace splits --seek`");
+    let message = format!(
+        "split {split}: {error}; run the version that wrote it, or read the stream on in a pipeline of another name, from a Timestamp"
+    );
     SourceError { class: ErrorClass::Record, code: Code::POSITION_INVALID, message: message.into() }
 }
 
@@ -163,7 +165,7 @@ impl SplitSource for KinesisSource {
         let SplitOpening { shard: Shard { split, descriptor, .. }, resume, start, waker, .. } = opening;
         if descriptor.stream != self.common.identity {
             let message = format!(
-                "split {split} is of stream {}, and the stream is {} now: it was deleted and created again; set onRecreate: StartOver to read it from its beginning",
+                "split {split} is of stream {}, and the stream is {} now: it was deleted and created again; read the new one in a pipeline of another name",
                 descriptor.stream, self.common.identity
             );
             return Err(SourceError { class: ErrorClass::Fatal, code: Code::STREAM_RECREATED, message: message.into() });

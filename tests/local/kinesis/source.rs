@@ -188,7 +188,7 @@ fn scenario_12_a_position_that_the_service_calls_invalid_fails_the_split_and_nev
         let mut reading = resume(&env, &fake, &shard, "after/12345");
         let error = reading.failure().await;
         assert_eq!((error.class, error.code), (ErrorClass::Record, Code::POSITION_INVALID));
-        assert!(error.message.contains("--seek"), "{error}");
+        assert!(error.message.contains("another name"), "{error}");
         assert!(iterators(&fake).iter().all(|start| start == "At(12345)"), "{:?}", iterators(&fake));
         let unread = reading.source.validate_resume(&reading.split, &opened("sideways").resume).unwrap_err();
         assert_eq!((unread.class, unread.code), (ErrorClass::Record, Code::POSITION_INVALID));
