@@ -1,6 +1,7 @@
 //! Edits of the root under running workers.
 
 use super::fleet::{Fleet, all_came, root};
+use super::process::Process;
 use crate::bed;
 use crate::rows::{Cutover, Story, faults};
 
@@ -27,7 +28,7 @@ fn an_edit_is_acknowledged_and_each_row_carries_the_epoch_of_its_place() {
         let fed = feeder.stop();
         all_came(&reader, fed).await;
         assert_eq!(faults(&Story { fed, roots, killed: None }, &reader.rows()), Vec::<String>::new());
-        assert!(workers.iter_mut().all(|worker| worker.is_running()));
+        assert!(workers.iter_mut().all(Process::is_running));
         fleet.end().await;
     });
 }

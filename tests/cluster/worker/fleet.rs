@@ -3,7 +3,7 @@
 //! Owns: how a process is started as its pod would start it, and asking what the cluster shows of the pipeline.
 //! May not: know what is tested.
 //!
-//! The pods are the StatefulSet's own, which no node takes: names, uids and owners are as ever, and a process of the test
+//! The pods are the `StatefulSet`'s own, which no node takes: names, uids and owners are as ever, and a process of the test
 //! stands in for the container.
 
 use super::process::Process;
@@ -84,7 +84,7 @@ impl<'a> Fleet<'a> {
         self.bed.kubectl(&["apply", "-f", "-"], &manifest.to_string());
     }
 
-    /// Starts the process of a pod of the StatefulSet.
+    /// Starts the process of a pod of the `StatefulSet`.
     pub(super) async fn worker(&self, ordinal: usize) -> Process {
         self.process(&self.pod(ordinal, "").await)
     }
@@ -94,7 +94,7 @@ impl<'a> Fleet<'a> {
         settings(&self.pod(ordinal, "").await)
     }
 
-    /// A pod of the StatefulSet, as soon as it is there and is not this one.
+    /// A pod of the `StatefulSet`, as soon as it is there and is not this one.
     pub(super) async fn pod(&self, ordinal: usize, gone: &str) -> Pod {
         let name = children::worker(&self.name, ordinal.try_into().unwrap());
         within(SOON, &format!("the pod {name}"), async || {

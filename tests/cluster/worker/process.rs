@@ -66,6 +66,7 @@ impl Process {
     }
 }
 
+#[expect(clippy::print_stderr, reason = "it is part of how a test fails")]
 impl Drop for Process {
     fn drop(&mut self) {
         // One that has ended already is not there to be killed.
