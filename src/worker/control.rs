@@ -71,6 +71,8 @@ pub struct Control {
     /// The most bytes of a split's state; none: no bound.
     state_bytes: Option<usize>,
     captures: CaptureId,
+    /// How many splits were held when that was told last.
+    held: usize,
     ended: bool,
 }
 
@@ -93,6 +95,7 @@ impl Control {
             stuck: BTreeSet::new(),
             state_bytes,
             captures: CaptureId::default(),
+            held: 0,
             ended: false,
         }
     }
@@ -124,7 +127,7 @@ impl Control {
     /// Whether nothing is held, and every record of what was held says so.
     #[must_use]
     pub fn is_free(&self) -> bool {
-        self.held() == 0 && !self.driver.is_releasing()
+        self.held() == 0
     }
 
     /// Whether a split that is held waits for a program, or for its state to be mended.
@@ -209,6 +212,11 @@ impl Control {
                     return Poll::Ready(Notice::Fatal(error));
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Notice::Trouble(error)),
+                // The last thing about a split, its record, is no event.
+                Poll::Pending if self.held != self.held() => {
+                    self.held = self.held();
+                    return Poll::Ready(Notice::Changed);
+                }
                 Poll::Pending if self.outbox.is_empty() || self.ended => return Poll::Pending,
                 // What the driver has just asked for goes out first.
                 Poll::Pending => {

@@ -14,11 +14,15 @@
 mod bed;
 #[path = "../support/conformance.rs"]
 mod conformance;
+#[path = "../support/flow.rs"]
+mod flow;
 #[allow(dead_code, reason = "the tests on the fake need more of it")]
 #[path = "../support/kinesis_reading.rs"]
 mod kinesis_reading;
 #[path = "../support/kinesis_suite.rs"]
 mod kinesis_suite;
+#[path = "../support/rows.rs"]
+mod rows;
 #[path = "../support/table.rs"]
 mod table;
 
@@ -31,3 +35,4 @@ mod operator;
 mod pods;
 mod run;
 mod services;
+mod worker;

@@ -24,13 +24,14 @@ fn manifest(bed: &Bed, from: &str, to: &str) -> String {
     )
 }
 
-struct Run {
+/// `millrace run` as a process.
+pub(crate) struct Run {
     child: Child,
     _folder: tempfile::TempDir,
 }
 
 impl Run {
-    fn start(manifest: &str) -> Self {
+    pub(crate) fn start(manifest: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("p.yaml");
         std::fs::write(&file, manifest).unwrap();
@@ -41,7 +42,7 @@ impl Run {
     }
 
     /// Ends it as Ctrl-C does.
-    fn stop(self) -> String {
+    pub(crate) fn stop(self) -> String {
         kill(Pid::from_raw(self.child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
         let output = self.child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
@@ -51,7 +52,7 @@ impl Run {
 }
 
 /// The rows of a stream, shard after shard, each in order.
-async fn rows(stream: &Stream) -> Vec<Value> {
+pub(crate) async fn rows(stream: &Stream) -> Vec<Value> {
     let mut rows = Vec::new();
     for (shard, _) in stream.shards().await {
         let first = stream.sdk.get_shard_iterator().stream_name(&stream.name).shard_id(&*shard);

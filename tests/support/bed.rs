@@ -203,6 +203,11 @@ impl Bed {
         self.place.config().await
     }
 
+    /// The file that gives a process all rights.
+    pub(crate) fn kubeconfig(&self) -> &str {
+        self.place.get("KUBECONFIG")
+    }
+
     /// The test's own namespace.
     pub(crate) fn namespace(&self) -> &str {
         &self.namespace

@@ -19,7 +19,7 @@ mod tend;
 pub use event::{DriverError, Event};
 pub use start::Config;
 
-use super::ledger::{Me, Phase};
+use super::ledger::Me;
 use super::membership::{Lease, Observer};
 use super::records::{Assignment, Incarnation, PageId, PlanRecord, Progress, SplitRecord, WorkerName};
 use super::source::SplitSource;
@@ -179,16 +179,11 @@ impl Driver {
         }
     }
 
-    /// The splits that are held, each with its lane once it is open.
+    /// The splits that are held, each with its lane once it is open; those that are let go of until their records say so.
     pub fn held(&self) -> impl Iterator<Item = (&SplitId, Option<LaneId>)> {
-        let held = self.seats.iter().filter(|(_, seat)| seat.claim.held().is_some() || seat.tenancy.is_some());
+        let is_held = |seat: &Seat| seat.claim.held().is_some() || seat.tenancy.is_some() || seat.claim.is_ending();
+        let held = self.seats.iter().filter(move |(_, seat)| is_held(seat));
         held.map(|(split, seat)| (split, seat.tenancy.as_ref().map(|tenancy| tenancy.lane)))
-    }
-
-    /// Whether a split that was let go of has a record that may still name us: whoever comes next would wait for our death.
-    #[must_use]
-    pub fn is_releasing(&self) -> bool {
-        self.seats.values().any(|seat| matches!(seat.claim.phase(), Phase::Ending { .. } | Phase::Ended { .. }))
     }
 
     /// This life of the worker, as records name it.

@@ -208,6 +208,12 @@ impl Claim {
         }
     }
 
+    /// Whether it is being let go of: its record does not say so yet.
+    #[must_use]
+    pub const fn is_ending(&self) -> bool {
+        matches!(self.phase, Phase::Ending { .. } | Phase::Ended { .. })
+    }
+
     /// The entry of ours that must stay whatever the record says: a claim is using it.
     #[must_use]
     pub fn entry(&self) -> Option<EntryKey> {

@@ -1,8 +1,10 @@
 //! An installation with real pods: the chart, a pipeline over the Kinesis stand-in, and what is done to them.
 
-use super::check::Cutover;
 use crate::bed::{Bed, whole, within};
+use crate::flow::alone;
+use crate::rows::Cutover;
 use aws_sdk_kinesis::types::{Shard, StreamStatus};
+use parking_lot::MutexGuard;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,13 +27,14 @@ pub(super) struct Fleet<'a> {
     bed: &'a Bed,
     pub(super) input: String,
     pub(super) output: String,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl<'a> Fleet<'a> {
     /// Streams, and the operator with rights in this namespace alone: other tests' pipelines are not its concern.
     pub(super) async fn install(bed: &'a Bed) -> Self {
         bed.import_millrace(IMAGE);
-        let fleet = Self { bed, input: format!("{}-in", bed.namespace()), output: format!("{}-out", bed.namespace()) };
+        let fleet = Self { bed, input: format!("{}-in", bed.namespace()), output: format!("{}-out", bed.namespace()), _alone: alone() };
         fleet.create_stream(&fleet.input, 4).await;
         fleet.create_stream(&fleet.output, 2).await;
         bed.kubectl(&["label", "namespace", bed.namespace(), "pod-security.kubernetes.io/enforce=restricted"], "");
@@ -280,7 +283,7 @@ fn the_thin_lines_manifests_are_valid_and_its_bad_root_is_bad_where_it_says() {
 fn a_kill_a_deletion_and_a_reshard_are_done_and_seen() {
     crate::bed::test(async |bed| {
         bed.import_image("bed.internal/idle:1", &["--program", "/bin/busybox:/bin/busybox"]);
-        let fleet = Fleet { bed, input: format!("{}-in", bed.namespace()), output: String::new() };
+        let fleet = Fleet { bed, input: format!("{}-in", bed.namespace()), output: String::new(), _alone: alone() };
         let labels = json!({
             millrace::api::children::PIPELINE_LABEL: PIPELINE,
             millrace::api::children::PART_LABEL: millrace::api::children::part::WORKER,

@@ -1,13 +1,11 @@
 //! The thin line: real pods from the chart, records that flow, and all that may happen to them.
 
-mod check;
 mod fleet;
-mod flow;
 
 use crate::bed::{self, within};
-use check::{Cutover, Row, Story, compare, faults, place};
+use crate::flow::{Feeder, Reader};
+use crate::rows::{Cutover, Row, Story, compare, faults, place};
 use fleet::{A_WHILE, BAD, BAD_AT, Fleet, SOON};
-use flow::{Feeder, Reader};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};

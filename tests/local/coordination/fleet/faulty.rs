@@ -187,8 +187,12 @@ impl Faulty {
     }
 
     fn unknown(&self, write: &Write) -> Result<Landed, StoreError> {
-        if self.world.lie == Lie::ClaimsLanding && write.key.kind() == Kind::Page && write.read.is_some() {
-            return Ok(Landed::Swap(Swap::Done(write.read.clone().unwrap())));
+        if self.world.lie == Lie::ClaimsLanding
+            && write.key.kind() == Kind::Page
+            && let Some(read) = &write.read
+        {
+            let is_deletion = write.new.is_none();
+            return Ok(if is_deletion { Landed::Deletion(Deletion::Done) } else { Landed::Swap(Swap::Done(read.clone())) });
         }
         Err(StoreError::Unknown("no answer".into()))
     }

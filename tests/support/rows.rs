@@ -8,59 +8,59 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// How many keys the records go to.
-pub(super) const KEYS: u64 = 50;
+pub(crate) const KEYS: u64 = 50;
 
 /// A fault in every row is reported this often.
 const MOST: usize = 5;
 
 /// One row that came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// The number of its record.
-    pub(super) number: u64,
-    pub(super) key: String,
+    pub(crate) number: u64,
+    pub(crate) key: String,
     /// How many records of its key the root has seen.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// Which text of the root made it.
-    pub(super) version: u64,
+    pub(crate) version: u64,
     /// `_millrace.id`: stream, shard, sequence, output.
-    pub(super) id: String,
-    pub(super) split_epoch: u64,
-    pub(super) root_epoch: u64,
+    pub(crate) id: String,
+    pub(crate) split_epoch: u64,
+    pub(crate) root_epoch: u64,
     /// When the service took it, in milliseconds.
-    pub(super) arrived: i64,
+    pub(crate) arrived: i64,
 }
 
 /// A root that took over.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cutover {
-    pub(super) epoch: u64,
-    pub(super) version: u64,
+pub(crate) struct Cutover {
+    pub(crate) epoch: u64,
+    pub(crate) version: u64,
     /// By shard, the last sequence number under the root before it. The first root has none.
-    pub(super) after: BTreeMap<String, String>,
+    pub(crate) after: BTreeMap<String, String>,
 }
 
 /// What was done to the pipeline.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Story {
+pub(crate) struct Story {
     /// Records 1 to this one were fed.
-    pub(super) fed: u64,
+    pub(crate) fed: u64,
     /// In order; the first is the one that the pipeline was made with.
-    pub(super) roots: Vec<Cutover>,
+    pub(crate) roots: Vec<Cutover>,
     /// When a second copy of a row may have arrived, in milliseconds: from a kill until it was made good.
-    pub(super) killed: Option<Range<i64>>,
+    pub(crate) killed: Option<Range<i64>>,
 }
 
-pub(super) fn key_of(number: u64) -> String {
+pub(crate) fn key_of(number: u64) -> String {
     format!("key-{:02}", number.saturating_sub(1) % KEYS)
 }
 
-pub(super) fn count_of(number: u64) -> u64 {
+pub(crate) fn count_of(number: u64) -> u64 {
     number.div_ceil(KEYS)
 }
 
 /// The shard and the sequence number in a row's id.
-pub(super) fn place(id: &str) -> Option<(&str, &str)> {
+pub(crate) fn place(id: &str) -> Option<(&str, &str)> {
     let mut parts = id.rsplit('/');
     let (_output, sequence, shard) = (parts.next()?, parts.next()?, parts.next()?);
     (shard.starts_with("shardId-") && is_number(sequence)).then_some((shard, sequence))
@@ -71,13 +71,13 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Sequence numbers have up to 129 digits.
-pub(super) fn compare(one: &str, other: &str) -> Ordering {
+pub(crate) fn compare(one: &str, other: &str) -> Ordering {
     let [one, other] = [one, other].map(|text| text.trim_start_matches('0'));
     one.len().cmp(&other.len()).then_with(|| one.cmp(other))
 }
 
 /// Everything that is wrong; nothing if all is well. Rows of one key are in the order in which they came out.
-pub(super) fn faults(story: &Story, rows: &[Row]) -> Vec<String> {
+pub(crate) fn faults(story: &Story, rows: &[Row]) -> Vec<String> {
     let checks: [(&str, Vec<String>); 6] = [
         ("numbers", numbers(story, rows)),
         ("order", order(rows)),
@@ -155,10 +155,17 @@ fn copies(story: &Story, rows: &[Row]) -> Vec<String> {
     found
 }
 
-/// A row's root epoch is the one that was reported for its place in its shard, and its content that root's.
+/// A row's root epoch is the one that was reported for its place in its shard, and its content that root's. Of copies the
+/// last tenancy's counts: one that was killed while it changed over may have gone further under the old root.
 fn epochs(story: &Story, rows: &[Row]) -> Vec<String> {
-    let mut found = Vec::new();
+    let (mut found, mut last) = (Vec::new(), BTreeMap::<u64, &Row>::new());
     for row in rows {
+        let before = last.entry(row.number).or_insert(row);
+        if row.split_epoch > before.split_epoch {
+            *before = row;
+        }
+    }
+    for row in last.into_values() {
         let Some((shard, sequence)) = place(&row.id) else {
             found.push(format!("{} has no place in its id: {}", row.number, row.id));
             continue;
@@ -175,6 +182,17 @@ fn epochs(story: &Story, rows: &[Row]) -> Vec<String> {
         }
     }
     found
+}
+
+/// Where this root took over, as its rows show it, of shards whose ends nobody reports because they have ended.
+pub(crate) fn shown(root: &mut Cutover, ended: &[String], rows: &[Row]) {
+    for row in rows.iter().filter(|row| row.root_epoch < root.epoch) {
+        let Some((shard, sequence)) = place(&row.id).filter(|(shard, _)| ended.iter().any(|ended| ended == shard)) else { continue };
+        let last = root.after.entry(shard.to_owned()).or_insert_with(|| sequence.to_owned());
+        if compare(last, sequence) == Ordering::Less {
+            sequence.clone_into(last);
+        }
+    }
 }
 
 /// A shard that a report does not name came later, or had none before: it is under that root from its first record on.

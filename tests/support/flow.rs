@@ -2,11 +2,11 @@
 //!
 //! A thread that a test starts is in the bed's network, as the test is.
 
-use super::check::{Cutover, Row, Story, count_of, faults, key_of};
+use crate::rows::{Cutover, Row, Story, count_of, faults, key_of};
 use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, ShardIteratorType};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +16,14 @@ use std::time::Duration;
 /// Records are put so many at a time, five times a second.
 const AT_ONCE: u64 = 20;
 const EVERY: Duration = Duration::from_millis(200);
+
+/// The stand-in takes about a hundred calls a second, and one test with records that flow makes half of them.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Waits until no other test has records flow. Hold it until nothing reads any more.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock()
+}
 
 /// What runs until it is dropped.
 struct Background {
@@ -52,14 +60,14 @@ impl Drop for Background {
 }
 
 /// Feeds numbered records, a hundred a second.
-pub(super) struct Feeder {
+pub(crate) struct Feeder {
     fed: Arc<AtomicU64>,
     background: Background,
 }
 
 impl Feeder {
     /// Begins with the number behind the last one fed.
-    pub(super) fn start(client: Client, stream: &str, last: u64) -> Self {
+    pub(crate) fn start(client: Client, stream: &str, last: u64) -> Self {
         let (stream, fed) = (stream.to_owned(), Arc::new(AtomicU64::new(last)));
         let counted = Arc::clone(&fed);
         let background = Background::start(async move |stop| {
@@ -75,12 +83,12 @@ impl Feeder {
     }
 
     /// The last number that is surely in the stream.
-    pub(super) fn fed(&self) -> u64 {
+    pub(crate) fn fed(&self) -> u64 {
         self.fed.load(Ordering::Relaxed)
     }
 
     /// Stops, and answers the last number.
-    pub(super) fn stop(mut self) -> u64 {
+    pub(crate) fn stop(mut self) -> u64 {
         self.background.end();
         self.fed()
     }
@@ -104,13 +112,13 @@ async fn put(client: &Client, stream: &str, numbers: std::ops::Range<u64>) {
 }
 
 /// Reads all that comes out of a stream, from its beginning on.
-pub(super) struct Reader {
+pub(crate) struct Reader {
     rows: Arc<Mutex<Vec<Row>>>,
     _background: Background,
 }
 
 impl Reader {
-    pub(super) fn start(client: Client, stream: &str) -> Self {
+    pub(crate) fn start(client: Client, stream: &str) -> Self {
         let (stream, rows) = (stream.to_owned(), Arc::new(Mutex::new(Vec::new())));
         let found = Arc::clone(&rows);
         let background = Background::start(async move |stop| read(&client, &stream, stop, &found).await);
@@ -118,11 +126,11 @@ impl Reader {
     }
 
     /// The rows so far; those of one key in the order in which they came.
-    pub(super) fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<Row> {
         self.rows.lock().clone()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.lock().len()
     }
 }
