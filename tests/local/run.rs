@@ -190,6 +190,7 @@ fn a_run_that_would_read_its_own_output_is_refused() {
 
 #[test]
 #[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "a real pipe fills in real time")]
 fn a_reader_that_takes_nothing_does_not_hold_the_end_up() {
     let manifest = pipeline("{generator: {ratePerSecond: 1000000}}", "  worker: {drainTimeout: 1s}\n").replace("100 / x", "x");
     let folder = folder(&manifest, "");
