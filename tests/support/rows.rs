@@ -158,14 +158,8 @@ fn copies(story: &Story, rows: &[Row]) -> Vec<String> {
 /// A row's root epoch is the one that was reported for its place in its shard, and its content that root's. Of copies the
 /// last tenancy's counts: one that was killed while it changed over may have gone further under the old root.
 fn epochs(story: &Story, rows: &[Row]) -> Vec<String> {
-    let (mut found, mut last) = (Vec::new(), BTreeMap::<u64, &Row>::new());
-    for row in rows {
-        let before = last.entry(row.number).or_insert(row);
-        if row.split_epoch > before.split_epoch {
-            *before = row;
-        }
-    }
-    for row in last.into_values() {
+    let mut found = Vec::new();
+    for row in kept(rows) {
         let Some((shard, sequence)) = place(&row.id) else {
             found.push(format!("{} has no place in its id: {}", row.number, row.id));
             continue;
@@ -184,9 +178,21 @@ fn epochs(story: &Story, rows: &[Row]) -> Vec<String> {
     found
 }
 
+/// Of each record's rows that of the last tenancy, as a consumer keeps it.
+fn kept(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    let mut last = BTreeMap::<u64, &Row>::new();
+    for row in rows {
+        let before = last.entry(row.number).or_insert(row);
+        if row.split_epoch > before.split_epoch {
+            *before = row;
+        }
+    }
+    last.into_values()
+}
+
 /// Where this root took over, as its rows show it, of shards whose ends nobody reports because they have ended.
 pub(crate) fn shown(root: &mut Cutover, ended: &[String], rows: &[Row]) {
-    for row in rows.iter().filter(|row| row.root_epoch < root.epoch) {
+    for row in kept(rows).filter(|row| row.root_epoch < root.epoch) {
         let Some((shard, sequence)) = place(&row.id).filter(|(shard, _)| ended.iter().any(|ended| ended == shard)) else { continue };
         let last = root.after.entry(shard.to_owned()).or_insert_with(|| sequence.to_owned());
         if compare(last, sequence) == Ordering::Less {
