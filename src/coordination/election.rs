@@ -7,10 +7,12 @@ use super::ledger::Me;
 use super::membership::Lease;
 use super::records::LeaderRecord;
 use super::store::{Key, Known, ObjectRevision, Record, Store, StoreError, Swap};
-use crate::env::Env;
+use crate::env::{Env, first_of};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// Whether we lead, and in which term.
 #[derive(Debug)]
@@ -37,12 +39,38 @@ impl Lead {
     }
 }
 
+/// Whether this worker leaves: who does stands for nothing any more.
+#[derive(Debug, Default)]
+pub(super) struct Leaving {
+    said: AtomicBool,
+    told: Notify,
+}
+
+impl Leaving {
+    /// It leaves from now on.
+    pub(super) fn say(&self) {
+        self.said.store(true, Ordering::Relaxed);
+        self.told.notify_one();
+    }
+
+    fn is_said(&self) -> bool {
+        self.said.load(Ordering::Relaxed)
+    }
+
+    async fn heard(&self) {
+        while !self.is_said() {
+            self.told.notified().await;
+        }
+    }
+}
+
 /// A candidate.
 pub(super) struct Candidate {
     pub(super) env: Env,
     pub(super) store: Arc<dyn Store>,
     pub(super) me: Me,
     pub(super) lead: Arc<Lead>,
+    pub(super) leaving: Arc<Leaving>,
     pub(super) ttl: Duration,
 }
 
@@ -53,11 +81,19 @@ struct Other {
 }
 
 impl Candidate {
-    /// Stands for election, and renews, while `goes_on`.
+    /// Stands for election, and renews, while `goes_on`. Whoever leaves gives up the lead at once: others assign what it lets
+    /// go of.
     pub(super) async fn run(self, goes_on: impl Fn() -> bool + Send) {
         let nonce = self.env.random().number();
         let mut other = None;
         while goes_on() {
+            if self.leaving.is_said() {
+                if self.resign(nonce).await.is_ok() {
+                    return;
+                }
+                self.env.clock().sleep(self.ttl.checked_div(16).unwrap_or_default()).await;
+                continue;
+            }
             if self.stand(nonce, &mut other).await.is_err() {
                 // A failed read judges nothing.
                 other = None;
@@ -65,8 +101,24 @@ impl Candidate {
             let quarter = self.ttl.checked_div(4).unwrap_or_default();
             let jitter =
                 quarter.checked_div(20).unwrap_or_default().saturating_mul(u32::try_from(self.env.random().number() % 5).unwrap_or(0));
-            self.env.clock().sleep(quarter.saturating_sub(jitter)).await;
+            first_of(self.env.clock().sleep(quarter.saturating_sub(jitter)), self.leaving.heard()).await;
         }
+    }
+
+    /// Says of a lead that is ours that it may stand still for no time at all. Nobody else's is touched.
+    async fn resign(&self, nonce: u64) -> Result<(), StoreError> {
+        self.lead.lease.lost();
+        let Some(Known { revision, record }) = self.store.read(&Key::Leader).await? else { return Ok(()) };
+        let found = record.leader()?;
+        if self.is_ours(&found, nonce) {
+            let over = LeaderRecord { counter: found.counter.wrapping_add(1), ttl: Duration::ZERO, ..found };
+            self.store.swap(&Key::Leader, &revision, Record::Leader(over)).await?;
+        }
+        Ok(())
+    }
+
+    fn is_ours(&self, found: &LeaderRecord, nonce: u64) -> bool {
+        self.me.worker == found.holder && self.me.incarnation == found.incarnation && found.nonce == nonce
     }
 
     /// One look at the record, and what follows from it. A write without an answer is settled by the next look: the record
@@ -80,7 +132,7 @@ impl Candidate {
             return Ok(());
         };
         let found = record.leader()?;
-        if self.me.worker == found.holder && self.me.incarnation == found.incarnation && found.nonce == nonce {
+        if self.is_ours(&found, nonce) {
             let renewed = LeaderRecord { counter: found.counter.wrapping_add(1), ..found };
             return self.write(sent, &revision, renewed).await;
         }
@@ -113,5 +165,46 @@ impl Candidate {
     fn record(&self, nonce: u64, term: u64, counter: u64) -> LeaderRecord {
         let Me { worker, incarnation } = self.me.clone();
         LeaderRecord { holder: worker, incarnation, nonce, term, counter, ttl: self.ttl }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Candidate, Lead, Leaving};
+    use crate::coordination::ledger::Me;
+    use crate::coordination::records::{Incarnation, WorkerName};
+    use crate::coordination::store::Memory;
+    use crate::env::Simulation;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    const TTL: Duration = Duration::from_secs(60);
+
+    /// Starts a candidate of this name.
+    fn stands(world: &Simulation, store: &Memory, name: &str) -> (Arc<Lead>, Arc<Leaving>) {
+        let me = Me { worker: WorkerName::new(name), incarnation: Incarnation::new(name) };
+        let (lead, leaving) = (Arc::new(Lead::new(TTL)), Arc::<Leaving>::default());
+        let (store, env) = (Arc::new(store.clone()), world.env());
+        let candidate = Candidate { env, store, me, lead: lead.clone(), leaving: leaving.clone(), ttl: TTL };
+        world.env().tasks().spawn("candidate", Box::pin(candidate.run(|| true)));
+        (lead, leaving)
+    }
+
+    #[test]
+    fn a_leader_that_leaves_is_followed_before_its_time_is_over() {
+        let (world, store) = (Simulation::new(5), Memory::new());
+        let term = |lead: &Lead| lead.term(world.env().clock().monotonic());
+        let (first, leaving) = stands(&world, &store, "a");
+        world.run(Duration::from_secs(1));
+        let (second, _) = stands(&world, &store, "b");
+        world.run(Duration::from_secs(200));
+        assert_eq!((term(&first), term(&second)), (Some(1), None));
+        leaving.say();
+        world.run(Duration::from_secs(201));
+        assert_eq!(term(&first), None, "it gives up at once");
+        world.run(Duration::from_secs(217));
+        assert_eq!(term(&second), Some(2), "the other sees it with its next look, a quarter of the time later at most");
+        world.run(Duration::from_secs(400));
+        assert_eq!((term(&first), term(&second)), (None, Some(2)), "who leaves stands no more");
     }
 }

@@ -19,6 +19,7 @@ mod tend;
 pub use event::{DriverError, Event};
 pub use start::Config;
 
+use super::election::Leaving;
 use super::ledger::Me;
 use super::membership::{Lease, Observer};
 use super::records::{Assignment, Incarnation, PageId, PlanRecord, Progress, SplitRecord, WorkerName};
@@ -42,6 +43,7 @@ pub struct Driver {
     store: Arc<dyn Store>,
     inbox: Arc<Inbox>,
     lease: Arc<Lease>,
+    leaving: Arc<Leaving>,
     observer: Observer,
     standing: Membership,
     hints: Hints,
@@ -175,6 +177,7 @@ impl Driver {
     /// Says that this worker leaves: its splits are assigned elsewhere, and drained. Go on polling until none is held.
     pub fn leave(&mut self) {
         if !std::mem::replace(&mut self.standing.leaving, true) {
+            self.leaving.say();
             self.inbox.nudge();
         }
     }

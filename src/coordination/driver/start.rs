@@ -88,6 +88,7 @@ impl Driver {
         let driver = Self {
             lease: Arc::new(Lease::new(config.ttl)),
             observer: Observer::default(),
+            leaving: Arc::default(),
             standing: Membership { registering: true, ..Membership::default() },
             hints: Hints::default(),
             seats: BTreeMap::new(),
@@ -131,7 +132,7 @@ impl Driver {
         let discovery =
             Discovery { env: env.clone(), store: store.clone(), lead: lead.clone(), planner: planner.clone(), pause: self.config.discover };
         let leader = Leader { env: env.clone(), store: store.clone(), lead: lead.clone(), planner, pace, memory: Memory::default() };
-        let candidate = Candidate { env, store, me: self.me.clone(), lead, ttl };
+        let candidate = Candidate { env, store, me: self.me.clone(), lead, leaving: self.leaving.clone(), ttl };
         let open = || {
             let inbox = self.inbox.clone();
             move || inbox.is_open()
