@@ -183,6 +183,11 @@ impl Control {
         self.outbox.push_back(ToLoop::Apply(Box::new(Prepared { program, writer, against })));
     }
 
+    /// Says whether this worker can read at present; splits are assigned to those that can.
+    pub fn take_nothing(&mut self, idle: bool) {
+        self.driver.take_nothing(idle);
+    }
+
     /// Says that this worker leaves: its splits drain and are released. Go on polling until none is held.
     pub fn leave(&mut self) {
         self.driver.leave();

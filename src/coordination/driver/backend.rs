@@ -2,7 +2,7 @@
 
 use super::ops::{self, Found, Reply, Stamped, Written};
 use super::seat::{Lineage, Stage};
-use super::{Completeness, Config, Driver, DriverError};
+use super::{Completeness, Config, Driver, DriverError, Registration};
 use crate::coordination::ledger::RecordView;
 use crate::coordination::membership::Standing;
 use crate::coordination::records::{EntryKey, LedgerPage, PageId, SplitState, WorkerStatus};
@@ -83,14 +83,14 @@ impl Driver {
         self.standing.registering = false;
     }
 
-    fn registered(&mut self, said: (u64, bool), result: Result<(), StoreError>, now: Duration) {
+    fn registered(&mut self, said: Registration, result: Result<(), StoreError>, now: Duration) {
         self.standing.registering = false;
         match result {
-            Ok(()) if self.standing.term == Some(said.0) => {
-                let first = self.standing.registered.is_none_or(|(term, _)| term != said.0);
+            Ok(()) if self.standing.term == Some(said.term) => {
+                let first = self.standing.registered.is_none_or(|registered| registered.term != said.term);
                 self.standing.registered = Some(said);
                 if first {
-                    self.out.joined = Some(said.0);
+                    self.out.joined = Some(said.term);
                 }
             }
             Ok(()) => {}
@@ -125,18 +125,21 @@ impl Driver {
         } else if !self.standing.proved {
             self.standing.registering = true;
             self.prove(self.env.random().number());
-        } else if let Some(term) = term.filter(|term| self.standing.registered != Some((*term, self.standing.leaving))) {
-            self.register(term);
+        } else if let Some(said) = term.map(|term| self.registration(term)).filter(|said| self.standing.registered != Some(*said)) {
+            self.register(said);
         }
     }
 
-    fn register(&mut self, term: u64) {
+    const fn registration(&self, term: u64) -> Registration {
+        Registration { term, leaving: self.standing.leaving, idle: self.standing.idle }
+    }
+
+    fn register(&mut self, said: Registration) {
         self.standing.registering = true;
         let (store, worker) = (self.store.clone(), self.me.worker.clone());
-        let leaving = self.standing.leaving;
-        let budget = if leaving { 0 } else { self.config.budget };
-        let status = WorkerStatus { incarnation: self.me.incarnation.clone(), budget, leaving };
-        self.call(async move { Reply::Registered((term, leaving), ops::register(store, worker, status).await) });
+        let budget = if said.leaving || said.idle { 0 } else { self.config.budget };
+        let status = WorkerStatus { incarnation: self.me.incarnation.clone(), budget, leaving: said.leaving };
+        self.call(async move { Reply::Registered(said, ops::register(store, worker, status).await) });
     }
 
     /// We could not renew in time: all that we hold is over before others may take it (I14).

@@ -68,11 +68,24 @@ struct Membership {
     /// A call is in flight, or not before this time.
     registering: bool,
     register_at: Duration,
-    /// The term, and whether it said that we are leaving, that our status stands in.
-    registered: Option<(u64, bool)>,
+    /// What our status says.
+    registered: Option<Registration>,
     leaving: bool,
+    /// We cannot read for now: splits go to others.
+    idle: bool,
     /// The root to claim under, said after registering in this term.
     root: Option<RootRef>,
+}
+
+/// What a worker's status says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Registration {
+    /// The term in which it stands.
+    pub(super) term: u64,
+    /// Whether it leaves.
+    pub(super) leaving: bool,
+    /// Whether it takes nothing for now.
+    pub(super) idle: bool,
 }
 
 /// What watches and lists have told. Nothing is decided by it.
@@ -168,7 +181,7 @@ impl Driver {
     /// Answers [`Event::Joined`]: the committed root was read after it, this one is installed, outputs are open. Claims
     /// begin, of splits whose progress is under this root or an older one (I38). Said again when a newer one is installed.
     pub fn ready(&mut self, term: u64, root: RootRef) {
-        if self.standing.registered.is_some_and(|(registered, _)| registered == term) {
+        if self.standing.registered.is_some_and(|registered| registered.term == term) {
             self.standing.root = Some(root);
             self.inbox.nudge();
         }
@@ -178,6 +191,13 @@ impl Driver {
     pub fn leave(&mut self) {
         if !std::mem::replace(&mut self.standing.leaving, true) {
             self.leaving.say();
+            self.inbox.nudge();
+        }
+    }
+
+    /// Says whether this worker can read at present: one that cannot is assigned nothing, so that others read instead.
+    pub fn take_nothing(&mut self, idle: bool) {
+        if std::mem::replace(&mut self.standing.idle, idle) != idle {
             self.inbox.nudge();
         }
     }

@@ -1,6 +1,6 @@
 //! Calls of the store, each on a task of its own; and what they answer.
 
-use super::Driver;
+use super::{Driver, Registration};
 use crate::coordination::leader::{beats_of, splits};
 use crate::coordination::ledger::RecordView;
 use crate::coordination::membership::Reading;
@@ -43,8 +43,7 @@ pub(super) struct Found {
 /// What the backend has to tell.
 pub(super) enum Reply {
     Proved(Result<(), StoreError>),
-    /// In which term, and whether as one that leaves.
-    Registered((u64, bool), Result<(), StoreError>),
+    Registered(Registration, Result<(), StoreError>),
     Beats(Reading, Result<Vec<(WorkerName, Beat)>, StoreError>),
     Found(Stamped, Box<Result<Found, StoreError>>),
     Record(Stamped, Written<Option<Box<RecordView>>>),

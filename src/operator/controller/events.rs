@@ -18,7 +18,7 @@ pub(super) async fn publish(
     (before, after): (&StreamPipelineStatus, &StreamPipelineStatus),
     step: Option<Wrote>,
 ) {
-    let mut events: Vec<_> = step.map(|step| of_step(step, after)).into_iter().collect();
+    let mut events: Vec<_> = step.map(|step| of_step(step, before, after)).into_iter().collect();
     events.extend(turned(before, after, "Accepted", "Validate"));
     events.extend(turned(before, after, "SourceReachable", "Read"));
     events.extend(complained(before, after));
@@ -37,7 +37,9 @@ fn condition<'a>(status: &'a StreamPipelineStatus, kind: &str) -> Option<&'a Con
 fn turned(before: &StreamPipelineStatus, after: &StreamPipelineStatus, kind: &str, action: &str) -> Option<Event> {
     let now = condition(after, kind).filter(|condition| condition.status == ConditionStatus::False)?;
     let same = condition(before, kind).is_some_and(|before| before.status == now.status && before.message == now.message);
-    (!same).then(|| event(EventType::Warning, &now.reason, &now.message, action))
+    // Events of one action are told as one, with the first one's text: each edit's are an action of their own.
+    let action = after.observed_generation.map_or_else(|| action.to_owned(), |generation| format!("{action}{generation}"));
+    (!same).then(|| event(EventType::Warning, &now.reason, &now.message, &action))
 }
 
 /// What workers have begun to say that keeps them: by its reason, for its text may go on changing.
@@ -49,7 +51,7 @@ fn complained(before: &StreamPipelineStatus, after: &StreamPipelineStatus) -> Op
     (!same).then(|| event(EventType::Warning, &now.reason, &now.message, "Work"))
 }
 
-fn of_step(step: Wrote, after: &StreamPipelineStatus) -> Event {
+fn of_step(step: Wrote, before: &StreamPipelineStatus, after: &StreamPipelineStatus) -> Event {
     let (kind, reason, text) = match step {
         Wrote::Intent => (EventType::Normal, "CutoverBegun", "workers prepare the program"),
         Wrote::Cancelled => (EventType::Normal, "CutoverCancelled", "the spec names the program no more"),
@@ -59,7 +61,9 @@ fn of_step(step: Wrote, after: &StreamPipelineStatus) -> Event {
         Wrote::Failed(_) => (EventType::Warning, "CutoverFailed", "the committed program does not run on every worker"),
         Wrote::Soaked => (EventType::Normal, "CutoverDone", "the program has proven good"),
     };
-    let root = after.root.as_ref();
+    // What was given up stands in the status no more.
+    let given_up = matches!(step, Wrote::Cancelled | Wrote::Aborted(_));
+    let root = if given_up { before.root.as_ref() } else { after.root.as_ref() };
     let at = root.and_then(|root| root.target.as_ref().or(root.active.as_ref()));
     let named = at.map(|at| format!(" ({}, epoch {})", at.digest.get(..15).unwrap_or_default(), at.epoch)).unwrap_or_default();
     // Events of one action are told as one, with the first one's text: each attempt is an action of its own.
@@ -84,10 +88,15 @@ mod tests {
         let event = |epoch: i64| {
             let active = json!({"digest": format!("sha256:{epoch:064}"), "epoch": epoch});
             let status: StreamPipelineStatus = serde_json::from_value(json!({"root": {"active": active}})).unwrap();
-            of_step(Wrote::Acknowledged, &status)
+            of_step(Wrote::Acknowledged, &StreamPipelineStatus::default(), &status)
         };
         assert_eq!((event(2).action.as_str(), event(3).action.as_str()), ("CutOver2", "CutOver3"));
         assert!(event(3).note.unwrap().ends_with("epoch 3)"));
+        let root = |epoch: i64| json!({"digest": format!("sha256:{epoch:064}"), "epoch": epoch});
+        let before = serde_json::from_value(json!({"root": {"active": root(3), "target": root(4)}})).unwrap();
+        let after = serde_json::from_value(json!({"root": {"active": root(3)}})).unwrap();
+        let cancelled = of_step(Wrote::Cancelled, &before, &after);
+        assert!(cancelled.note.unwrap().ends_with("epoch 4)"), "it names what was given up");
     }
 
     fn status(status: &str, message: &str) -> StreamPipelineStatus {

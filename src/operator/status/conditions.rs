@@ -168,7 +168,7 @@ fn available(seen: &Seen<'_>) -> Says {
         0 => no("NoReadyWorkers", "no worker is ready"),
         _ if source.status == ConditionStatus::False => no("SourceLost", source.message),
         _ if seen.state.active.is_none() => no("NoReadyWorkers", "no program is committed yet"),
-        ready => yes("Flowing", format!("{ready} workers read, on {}", running(seen))),
+        ready => yes("Flowing", format!("{ready} {} on {}", if ready == 1 { "worker reads," } else { "workers read," }, running(seen))),
     }
 }
 

@@ -46,6 +46,8 @@ use tokio::sync::mpsc::{Receiver, Sender};
 
 /// How often what nobody tells is looked at, and what failed is tried again.
 const TICK: Duration = Duration::from_millis(500);
+/// How long a start may take before others get what was assigned to it.
+const STARTS: Duration = Duration::from_secs(5);
 /// How long until what failed is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -103,6 +105,8 @@ struct Pod {
     source: Source,
     /// The splits that are read.
     reads: BTreeSet<SplitId>,
+    /// Since when it is not ready; none: it is.
+    unready: Option<Duration>,
     late: (LateSource, Arc<LatePlanner>),
     /// Programs that state was made under, and when each is tried again; none: a try is under way.
     wanted: BTreeMap<RootRef, Option<Duration>>,
@@ -174,7 +178,10 @@ impl Pod {
                 Act::Load(root) => self.load(root),
                 Act::Install(root) => self.install(root),
                 Act::Forget(root) => drop(self.opened.remove(&root)),
-                Act::Ready(term) => self.control.ready(term),
+                Act::Ready(term) => {
+                    self.control.take_nothing(false);
+                    self.control.ready(term);
+                }
             }
         }
         self.reach(now);
@@ -438,6 +445,16 @@ impl Pod {
         false
     }
 
+    /// A worker that does not come to be ready stands back from the assignment: others read meanwhile. One that has only just
+    /// started keeps what was assigned to it.
+    fn stand_back(&mut self, now: Duration) {
+        if self.desk.is_ready() {
+            self.unready = None;
+        } else if now.saturating_sub(*self.unready.get_or_insert(now)) >= STARTS {
+            self.control.take_nothing(true);
+        }
+    }
+
     fn finish(&mut self) {
         if let Some(by) = self.ending.finish() {
             self.control.finish(by);
@@ -468,6 +485,7 @@ impl Pod {
             self.faults.seen(About::Reading, &error, fault::of_source(&error), now);
             tracing::debug!(%split, code = %error.code(), "{error}");
         }
+        self.stand_back(now);
         for notice in self.source.reports.iter().flat_map(Reports::take_notices) {
             tracing::warn!(?notice, "the source reports");
         }

@@ -148,6 +148,7 @@ pub async fn work(
         current: None,
         source: Source::default(),
         reads: BTreeSet::new(),
+        unready: None,
         late: (source, planner),
         wanted: BTreeMap::new(),
         reread: None,

@@ -286,3 +286,17 @@ async fn two_keys(fleet: &Fleet<'_>) -> [String; 2] {
     let keys: Vec<String> = found.into_values().collect();
     keys.try_into().unwrap()
 }
+
+#[test]
+fn a_worker_that_cannot_reach_the_source_leaves_all_of_it_to_one_that_can() {
+    bed::test(async |bed| {
+        let fleet = Fleet::begin(bed, 2, 4).await;
+        fleet.apply(&fleet.manifest(&root(1), |_| ()));
+        let pod = fleet.pod(1, "").await;
+        let _deaf = fleet.process_with(&pod, |settings| settings["source"]["kinesis"][0]["endpoint"] = json!("http://127.0.0.1:9"));
+        let _reads = fleet.worker(0).await;
+        fleet.shared_by(1).await;
+        assert_eq!(fleet.owned_by(0).len(), 4, "{}", fleet.shown());
+        fleet.end().await;
+    });
+}

@@ -107,8 +107,14 @@ impl<'a> Fleet<'a> {
 
     /// Starts the process of this pod.
     pub(super) fn process(&self, pod: &Pod) -> Process {
+        self.process_with(pod, |_| ())
+    }
+
+    /// The same with other settings.
+    pub(super) fn process_with(&self, pod: &Pod, change: impl FnOnce(&mut Value)) -> Process {
         let (name, uid) = (pod.metadata.name.clone().unwrap(), pod.metadata.uid.clone().unwrap());
         let mut settings = settings(pod);
+        change(&mut settings);
         Process::start(self.bed, &format!("the worker {name}"), |command, port| {
             settings["metricsPort"] = port.into();
             command.arg("worker").env(children::SETTINGS_VARIABLE, settings.to_string());
