@@ -47,13 +47,14 @@ pub(super) struct Leaving {
 }
 
 impl Leaving {
-    /// It leaves from now on.
-    pub(super) fn say(&self) {
-        self.said.store(true, Ordering::Relaxed);
+    /// It leaves from now on. Answers whether that is new.
+    pub(super) fn say(&self) -> bool {
+        let new = !self.said.swap(true, Ordering::Relaxed);
         self.told.notify_one();
+        new
     }
 
-    fn is_said(&self) -> bool {
+    pub(super) fn is_said(&self) -> bool {
         self.said.load(Ordering::Relaxed)
     }
 
@@ -178,7 +179,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    const TTL: Duration = Duration::from_secs(60);
+    const TTL: Duration = Duration::from_mins(1);
 
     /// Starts a candidate of this name.
     fn stands(world: &Simulation, store: &Memory, name: &str) -> (Arc<Lead>, Arc<Leaving>) {

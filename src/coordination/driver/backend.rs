@@ -130,8 +130,8 @@ impl Driver {
         }
     }
 
-    const fn registration(&self, term: u64) -> Registration {
-        Registration { term, leaving: self.standing.leaving, idle: self.standing.idle }
+    fn registration(&self, term: u64) -> Registration {
+        Registration { term, leaving: self.leaving.is_said(), idle: self.standing.idle }
     }
 
     fn register(&mut self, said: Registration) {

@@ -19,7 +19,7 @@ impl Driver {
         }
         // Who leaves lets go of all by itself: there may be no leader to ask it to.
         let assigned = self.hints.assignment.as_ref().map(|assignment| assignment.splits.clone());
-        let wanted = if self.standing.leaving { Some(BTreeSet::new()) } else { assigned };
+        let wanted = if self.leaving.is_said() { Some(BTreeSet::new()) } else { assigned };
         if let Some(wanted) = wanted {
             self.revoke_others(&wanted, now);
             let claimed: Vec<SplitId> = wanted.iter().filter(|split| self.should_claim(split)).cloned().collect();

@@ -70,7 +70,6 @@ struct Membership {
     register_at: Duration,
     /// What our status says.
     registered: Option<Registration>,
-    leaving: bool,
     /// We cannot read for now: splits go to others.
     idle: bool,
     /// The root to claim under, said after registering in this term.
@@ -189,8 +188,7 @@ impl Driver {
 
     /// Says that this worker leaves: its splits are assigned elsewhere, and drained. Go on polling until none is held.
     pub fn leave(&mut self) {
-        if !std::mem::replace(&mut self.standing.leaving, true) {
-            self.leaving.say();
+        if self.leaving.say() {
             self.inbox.nudge();
         }
     }
