@@ -39,10 +39,11 @@ impl Lead {
     }
 }
 
-/// Whether this worker leaves: who does stands for nothing any more.
+/// Whether this worker leaves, or cannot read for now: who does neither stands for election.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
     said: AtomicBool,
+    back: AtomicBool,
     told: Notify,
 }
 
@@ -58,10 +59,14 @@ impl Leaving {
         self.said.load(Ordering::Relaxed)
     }
 
-    async fn heard(&self) {
-        while !self.is_said() {
-            self.told.notified().await;
-        }
+    /// It cannot read for now, or can again: what it cannot reach it cannot plan either.
+    pub(super) fn stand_back(&self, back: bool) {
+        self.back.store(back, Ordering::Relaxed);
+        self.told.notify_one();
+    }
+
+    fn is_back(&self) -> bool {
+        self.back.load(Ordering::Relaxed)
     }
 }
 
@@ -87,6 +92,8 @@ impl Candidate {
     pub(super) async fn run(self, goes_on: impl Fn() -> bool + Send) {
         let nonce = self.env.random().number();
         let mut other = None;
+        // Said once: whoever follows waits until the record stands still.
+        let mut given_up = false;
         while goes_on() {
             if self.leaving.is_said() {
                 if self.resign(nonce).await.is_ok() {
@@ -95,14 +102,20 @@ impl Candidate {
                 self.env.clock().sleep(self.ttl.checked_div(16).unwrap_or_default()).await;
                 continue;
             }
-            if self.stand(nonce, &mut other).await.is_err() {
-                // A failed read judges nothing.
+            if self.leaving.is_back() {
+                given_up = given_up || self.resign(nonce).await.is_ok();
                 other = None;
+            } else {
+                given_up = false;
+                if self.stand(nonce, &mut other).await.is_err() {
+                    // A failed read judges nothing.
+                    other = None;
+                }
             }
             let quarter = self.ttl.checked_div(4).unwrap_or_default();
             let jitter =
                 quarter.checked_div(20).unwrap_or_default().saturating_mul(u32::try_from(self.env.random().number() % 5).unwrap_or(0));
-            first_of(self.env.clock().sleep(quarter.saturating_sub(jitter)), self.leaving.heard()).await;
+            first_of(self.env.clock().sleep(quarter.saturating_sub(jitter)), self.leaving.told.notified()).await;
         }
     }
 
@@ -207,5 +220,22 @@ mod tests {
         assert_eq!(term(&second), Some(2), "the other sees it with its next look, a quarter of the time later at most");
         world.run(Duration::from_secs(400));
         assert_eq!((term(&first), term(&second)), (None, Some(2)), "who leaves stands no more");
+    }
+
+    #[test]
+    fn a_leader_that_cannot_read_is_followed_and_stands_again_once_it_can() {
+        let (world, store) = (Simulation::new(6), Memory::new());
+        let term = |lead: &Lead| lead.term(world.env().clock().monotonic());
+        let (first, back) = stands(&world, &store, "a");
+        world.run(Duration::from_secs(1));
+        let (second, leaving) = stands(&world, &store, "b");
+        world.run(Duration::from_secs(200));
+        back.stand_back(true);
+        world.run(Duration::from_secs(217));
+        assert_eq!((term(&first), term(&second)), (None, Some(2)));
+        back.stand_back(false);
+        leaving.say();
+        world.run(Duration::from_mins(5));
+        assert_eq!((term(&first), term(&second)), (Some(3), None));
     }
 }

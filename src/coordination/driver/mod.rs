@@ -196,6 +196,7 @@ impl Driver {
     /// Says whether this worker can read at present: one that cannot is assigned nothing, so that others read instead.
     pub fn take_nothing(&mut self, idle: bool) {
         if std::mem::replace(&mut self.standing.idle, idle) != idle {
+            self.leaving.stand_back(idle);
             self.inbox.nudge();
         }
     }

@@ -1,9 +1,9 @@
 //! What an answer of the API server, or the lack of one, means for the call.
 
 use crate::coordination::store::StoreError;
+use crate::error::chain;
 use kube::core::Status;
 use std::error::Error;
-use std::fmt::Write as _;
 
 /// How a call failed.
 #[derive(Debug)]
@@ -29,22 +29,6 @@ impl Fault {
         };
         StoreError::NotWritten(text.into())
     }
-}
-
-/// An error and its causes, in one line.
-pub(super) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let more = cause.to_string();
-        // Some say their cause themselves.
-        if !text.ends_with(&more) {
-            // Writing into a String cannot fail.
-            let _infallible = write!(text, ": {more}");
-        }
-        next = cause.source();
-    }
-    text
 }
 
 /// What an error of the client means, of a call that `writes` or does not.

@@ -27,6 +27,7 @@ pub use place::{Place, Pod};
 use super::records::{Assignment, WorkerStatus};
 use super::store::{Answer, Cursor, Deletion, Key, Kind, Known, Listing, ObjectRevision, Record, Store, StoreError, Swap, Watch};
 use crate::env::Env;
+use crate::error::chain;
 use calls::Server;
 use fault::Fault;
 use form::Writer;
@@ -68,7 +69,7 @@ impl Kubernetes {
     /// The configuration makes no client.
     pub fn new(env: Env, mut config: kube::Config, place: Place, limit: Duration) -> Result<Self, StoreError> {
         config.default_retry = false;
-        let client = kube::Client::try_from(config).map_err(|error| StoreError::Refused(fault::chain(&error).into()))?;
+        let client = kube::Client::try_from(config).map_err(|error| StoreError::Refused(chain(&error).into()))?;
         Ok(Self { server: Server { env, client, place: Arc::new(place), limit }, recent: Mutex::default() })
     }
 
@@ -303,12 +304,12 @@ fn revision(object: &DynamicObject) -> Result<ObjectRevision, StoreError> {
 fn read(kind: Kind, object: &DynamicObject) -> Result<Record, StoreError> {
     form::read(kind, object).map_err(|error| {
         let name = object.metadata.name.as_deref().unwrap_or_default();
-        StoreError::Refused(format!("{} `{name}` cannot be read: {}", kind_of(object), fault::chain(&error)).into())
+        StoreError::Refused(format!("{} `{name}` cannot be read: {}", kind_of(object), chain(&error)).into())
     })
 }
 
 fn unwritten(key: &Key, error: &form::FormError) -> StoreError {
-    StoreError::Refused(format!("the {key} cannot be written: {}", fault::chain(error)).into())
+    StoreError::Refused(format!("the {key} cannot be written: {}", chain(error)).into())
 }
 
 fn fits(key: &Key, object: &DynamicObject) -> Result<(), StoreError> {
