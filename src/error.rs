@@ -170,6 +170,22 @@ codes! {
     REVISION_LOST = 504, "RevisionLost", User, "The stored revision of a program that was running is gone or changed.", "Apply a pipeline with a valid program, which becomes a revision of its own.";
 }
 
+/// An error and its causes, in one line.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let more = cause.to_string();
+        // Some say their cause themselves.
+        if !text.ends_with(&more) {
+            text.push_str(&format!(": {more}"));
+        }
+        next = cause.source();
+    }
+    text
+}
+
 /// What an error means. Every module's error type implements it.
 pub trait Meaning: std::error::Error {
     /// The stable code.

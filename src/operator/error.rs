@@ -59,17 +59,6 @@ impl OperatorError {
             }
         }
     }
-
-    /// What it says, causes and all, in one line.
-    pub(super) fn whole(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text.push_str(&format!(": {error}"));
-            cause = error.source();
-        }
-        text
-    }
 }
 
 /// Errors travel through every `Result`: they stay small.

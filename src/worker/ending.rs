@@ -1,5 +1,6 @@
 //! How far stopping has come.
 
+use crate::env::Env;
 use crate::flow::Deadline;
 use std::time::Duration;
 
@@ -32,18 +33,31 @@ impl Ending {
         self.by.filter(|_| !std::mem::replace(&mut self.finishing, true))
     }
 
+    /// Completes when splits have had their time to drain; of a loop that was told to end, when it does not come back.
+    pub(super) async fn overdue(&self, env: &Env) {
+        match self.by {
+            Some(by) => {
+                let more = if self.finishing { GRACE } else { Duration::ZERO };
+                env.clock().sleep(by.left(env.clock().monotonic()).saturating_add(more)).await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+
     /// Whether splits have had their time to drain.
+    #[cfg(feature = "worker")]
     pub(super) fn is_late(&self, now: Duration) -> bool {
         self.by.is_some_and(|by| by.left(now).is_zero())
     }
 
     /// Whether the loop does not come back.
+    #[cfg(feature = "worker")]
     pub(super) fn is_hung(&self, now: Duration) -> bool {
         self.finishing && self.by.is_some_and(|by| by.left(now.saturating_sub(GRACE)).is_zero() && now > GRACE)
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "worker"))]
 mod tests {
     use super::Ending;
     use std::time::Duration;

@@ -5,6 +5,7 @@
 
 use super::assemble::{AssembleError, assemble};
 use super::control::{Control, LoopWires, Notice};
+use super::ending::Ending;
 use super::open::{Places, open_session};
 use super::sources::source;
 use crate::api::pipeline::StreamPipelineSpec;
@@ -15,7 +16,7 @@ use crate::coordination::store::Memory;
 use crate::coordination::{Config, Driver, DriverError};
 use crate::env::{Env, first_of};
 use crate::error::{Code, Meaning, Retry};
-use crate::flow::{Deadline, RootEpoch, RootRef, SourceError};
+use crate::flow::{RootEpoch, RootRef, SourceError};
 use crate::program::Loaded;
 use crate::runtime::{Counts, Loop, OutputError, RuntimeError, Settings, Totals, Wires};
 use crate::state::StateError;
@@ -26,8 +27,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
-/// How long a loop may take to say that it has ended, past its deadline.
-const GRACE: Duration = Duration::from_secs(1);
 /// How many files are read at once.
 const FILES: u64 = 256;
 /// How long an ending may take where the manifest says nothing.
@@ -175,31 +174,31 @@ impl Local {
         let who = (WorkerName::new("local"), "local");
         let driver = Driver::start(env.clone(), Arc::new(Memory::new()), planner, who, coordination(endless));
         let mut control = Control::new(driver, source, LoopWires { to, from }, program, None);
-        let mut ending = Stop::default();
+        let mut ending = Ending::default();
         loop {
             let stopped = async {
                 // An error is a sender that is gone: nobody will stop it, and the input decides.
-                if ending.begun || stop.wait_for(|stop| *stop).await.is_err() {
+                if ending.has_begun() || stop.wait_for(|stop| *stop).await.is_err() {
                     std::future::pending::<()>().await;
                 }
             };
             let notice = first_of(first_of(poll_fn(|cx| control.poll(cx)), stopped), ending.overdue(&env)).await;
             match notice {
                 Some(Some(Notice::Joined(term))) => control.ready(term),
-                None if ending.finishing => return Err(LocalError::Hung),
-                Some(Some(Notice::AllComplete)) | None => ending.finish(&mut control, &env, drain),
+                None if ending.is_finishing() => return Err(LocalError::Hung),
+                Some(Some(Notice::AllComplete)) | None => finish(&mut ending, &mut control, &env, drain),
                 Some(Some(Notice::Fatal(error))) => return Err(error.into()),
                 Some(Some(Notice::Stuck(_, error))) => return Err(error.into()),
                 Some(Some(Notice::Ended(Some(over)))) => return over.result.map_err(LocalError::from),
                 Some(Some(Notice::Ended(None))) => return Err(LocalError::LoopGone),
-                Some(Some(Notice::Changed)) if ending.begun && control.held() == 0 => ending.finish(&mut control, &env, drain),
+                Some(Some(Notice::Changed)) if ending.has_begun() && control.is_free() => finish(&mut ending, &mut control, &env, drain),
                 // One root, and a store that never fails: there is nothing to be told.
                 Some(Some(_)) => {}
                 Some(None) => {
-                    ending.begin(&env, drain);
+                    ending.begin(env.clock().monotonic(), drain);
                     control.leave();
-                    if control.held() == 0 {
-                        ending.finish(&mut control, &env, drain);
+                    if control.is_free() {
+                        finish(&mut ending, &mut control, &env, drain);
                     }
                 }
             }
@@ -213,39 +212,11 @@ impl fmt::Debug for Local {
     }
 }
 
-/// How far an ending has come.
-#[derive(Default)]
-struct Stop {
-    /// Splits drain, by this deadline.
-    by: Option<Deadline>,
-    begun: bool,
-    /// The loop has been told to finish.
-    finishing: bool,
-}
-
-impl Stop {
-    fn begin(&mut self, env: &Env, drain: Duration) {
-        self.begun = true;
-        self.by.get_or_insert(Deadline::after(env.clock().monotonic(), drain));
-    }
-
-    /// Completes when the splits have had their time to drain.
-    async fn overdue(&self, env: &Env) {
-        match self.by {
-            // A loop that is told to finish has until the deadline, and a moment to say so.
-            Some(by) => {
-                let more = if self.finishing { GRACE } else { Duration::ZERO };
-                env.clock().sleep(by.left(env.clock().monotonic()).saturating_add(more)).await;
-            }
-            None => std::future::pending().await,
-        }
-    }
-
-    fn finish(&mut self, control: &mut Control, env: &Env, drain: Duration) {
-        self.begin(env, drain);
-        if !std::mem::replace(&mut self.finishing, true) {
-            control.finish(self.by.unwrap_or(Deadline::after(env.clock().monotonic(), drain)));
-        }
+/// Ends the loop, once.
+fn finish(ending: &mut Ending, control: &mut Control, env: &Env, drain: Duration) {
+    ending.begin(env.clock().monotonic(), drain);
+    if let Some(by) = ending.finish() {
+        control.finish(by);
     }
 }
 

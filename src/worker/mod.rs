@@ -5,6 +5,7 @@
 
 mod assemble;
 mod control;
+mod ending;
 mod local;
 mod open;
 #[cfg(feature = "worker")]

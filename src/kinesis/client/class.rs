@@ -1,5 +1,6 @@
 //! From the SDK's errors to faults: which class an error is of.
 
+use crate::error::chain;
 use crate::kinesis::fault::{Class, Fault, NotASequence};
 use crate::kinesis::sequence::Sequence;
 use aws_sdk_kinesis::config::http::HttpResponse;
@@ -31,19 +32,6 @@ where
         _ => (Class::Failed, chain(error)),
     };
     Fault { class, call, stream: stream.into(), said: said.into() }
-}
-
-/// An error and its causes, for people.
-fn chain(error: &dyn Error) -> String {
-    let mut said = vec![error.to_string()];
-    let mut next = error.source();
-    while let Some(cause) = next {
-        said.push(cause.to_string());
-        next = cause.source();
-    }
-    // Some say their cause themselves.
-    said.dedup_by(|cause, error| error.ends_with(&**cause));
-    said.join(": ")
 }
 
 /// What became of one record of a `PutRecords`.

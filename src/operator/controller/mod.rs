@@ -21,7 +21,7 @@ use super::{Settings, workload};
 use crate::api::children::PIPELINE_LABEL;
 use crate::api::{StreamPipeline, StreamSplit, StreamWorker};
 use crate::env::{Env, first_of};
-use crate::error::{Meaning, Retry};
+use crate::error::{Meaning, Retry, chain};
 use crate::telemetry::Health;
 use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
@@ -267,7 +267,7 @@ fn policy(seen: Arc<Seen>, error: &OperatorError, context: Arc<Context>) -> Acti
     let failures = context.memories.lock().get(&key).map_or(1, |memory| memory.failures);
     let wait = wait(error.retry(), failures);
     if !matches!(error, OperatorError::Moved(_)) {
-        tracing::warn!(namespace = key.0, pipeline = key.1, failures, code = %error.code(), wait = ?wait, "{}", error.whole());
+        tracing::warn!(namespace = key.0, pipeline = key.1, failures, code = %error.code(), wait = ?wait, "{}", chain(error));
     }
     Action::requeue(wait.saturating_add(jitter(&context.env, wait / 2)))
 }

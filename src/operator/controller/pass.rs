@@ -9,7 +9,7 @@ use crate::api::progress::RootAt;
 use crate::api::revision::Revision;
 use crate::api::stream_worker::{Answer, Fault, Outcome};
 use crate::api::{StreamPipeline, StreamSplit, StreamWorker, children};
-use crate::error::Meaning;
+use crate::error::{Meaning, chain};
 use crate::flow::{Digest, RootEpoch};
 use crate::operator::cutover::{Active, Rest, State, Wish, remembered};
 use crate::operator::error::OperatorError;
@@ -96,7 +96,7 @@ pub(super) async fn pass(context: &Context, reader: &Reader, memory: &mut Memory
 /// What an error says, and what to do about it.
 fn told(error: &OperatorError) -> String {
     let mend = error.code().entry().map(|entry| entry.mend).unwrap_or_default();
-    format!("{}: {}. {mend}", error.code(), error.whole())
+    format!("{}: {}. {mend}", error.code(), chain(error))
 }
 
 /// Makes the revision of what runs, or is about to, anew where somebody has deleted it and the spec still has its content: a

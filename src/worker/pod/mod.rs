@@ -6,7 +6,6 @@
 mod asked;
 mod cluster;
 mod desk;
-mod ending;
 mod fault;
 mod late;
 mod load;
@@ -16,6 +15,7 @@ mod start;
 pub use start::{Whoami, WorkerError, work};
 
 use super::control::{Control, Notice};
+use super::ending::Ending;
 use super::open::Places;
 use crate::api::children;
 use crate::api::revision;
@@ -32,7 +32,6 @@ use crate::telemetry::Health;
 use asked::{Asked, Reached};
 use cluster::{Cluster, Said};
 use desk::{Act, Desk, Through};
-use ending::Ending;
 use fault::{About, Faults};
 use late::{LatePlanner, LateSource};
 use load::{Known, Opened};
@@ -46,6 +45,8 @@ use tokio::sync::mpsc::{Receiver, Sender};
 
 /// How often what nobody tells is looked at, and what failed is tried again.
 const TICK: Duration = Duration::from_millis(500);
+/// What is said is made anew at most so often: commits of many splits come close together.
+const SAY: Duration = Duration::from_millis(50);
 /// How long a start may take before others get what was assigned to it.
 const STARTS: Duration = Duration::from_secs(5);
 /// How long until what failed is tried again.
@@ -266,8 +267,12 @@ impl Pod {
 
     /// Writes what this worker says, where that differs from what stands.
     fn say(&mut self, now: Duration) {
+        if self.saying || now < self.say_at {
+            return;
+        }
+        self.say_at = now.saturating_add(SAY);
         let said = self.what_to_say(now);
-        if self.saying || now < self.say_at || self.said.as_ref() == Some(&said) {
+        if self.said.as_ref() == Some(&said) {
             return;
         }
         self.saying = true;

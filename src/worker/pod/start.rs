@@ -2,7 +2,6 @@
 
 use super::cluster::Cluster;
 use super::desk::Desk;
-use super::ending::Ending;
 use super::fault::Faults;
 use super::late::{LatePlanner, LateSource};
 use super::measure::metrics;
@@ -22,6 +21,7 @@ use crate::state::INLINE_BYTES;
 use crate::telemetry::{Health, TelemetryError, serve};
 use crate::worker::assemble::{AssembleError, assemble};
 use crate::worker::control::{Control, LoopWires};
+use crate::worker::ending::Ending;
 use crate::worker::open::Places;
 use futures::future::{Either, select};
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,13 +8,7 @@ use crate::rows::{Cutover, Story, faults};
 #[test]
 fn an_edit_is_acknowledged_and_each_row_carries_the_epoch_of_its_place() {
     bed::test(async |bed| {
-        let fleet = Fleet::begin(bed, 2, 4).await;
-        fleet.apply(&fleet.manifest(&root(1), |_| ()));
-        let mut workers = fleet.workers().await;
-        let (feeder, reader) = (fleet.feeder(0), fleet.reader());
-        fleet.acknowledged().await;
-        fleet.shared_by(2).await;
-        all_came(&reader, feeder.fed()).await;
+        let (fleet, mut workers, (feeder, reader)) = Fleet::flowing(bed, 2).await;
         let mut roots = vec![Cutover { epoch: fleet.epoch(), version: 1, ..Cutover::default() }];
         for version in [2, 3] {
             fleet.apply(&fleet.manifest(&root(version), |_| ()));

@@ -84,6 +84,18 @@ impl<'a> Fleet<'a> {
         self.bed.kubectl(&["apply", "-f", "-"], &manifest.to_string());
     }
 
+    /// So many workers that share four shards, and whose rows come.
+    pub(super) async fn flowing(bed: &'a Bed, workers: usize) -> (Fleet<'a>, Vec<Process>, (Feeder, Reader)) {
+        let fleet = Fleet::begin(bed, workers, 4).await;
+        fleet.apply(&fleet.manifest(&root(1), |_| ()));
+        let processes = fleet.workers().await;
+        let (feeder, reader) = (fleet.feeder(0), fleet.reader());
+        fleet.acknowledged().await;
+        fleet.shared_by(workers).await;
+        all_came(&reader, feeder.fed()).await;
+        (fleet, processes, (feeder, reader))
+    }
+
     /// Starts the process of a pod of the `StatefulSet`.
     pub(super) async fn worker(&self, ordinal: usize) -> Process {
         self.process(&self.pod(ordinal, "").await)

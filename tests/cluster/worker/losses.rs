@@ -39,13 +39,7 @@ fn a_worker_that_is_asked_to_stop_releases_and_nothing_is_repeated() {
 #[test]
 fn a_worker_killed_is_taken_over_with_its_state() {
     bed::test(async |bed| {
-        let fleet = Fleet::begin(bed, 2, 4).await;
-        fleet.apply(&fleet.manifest(&root(1), |_| ()));
-        let mut workers = fleet.workers().await;
-        let (feeder, reader) = (fleet.feeder(0), fleet.reader());
-        fleet.acknowledged().await;
-        fleet.shared_by(2).await;
-        all_came(&reader, feeder.fed()).await;
+        let (fleet, mut workers, (feeder, reader)) = Fleet::flowing(bed, 2).await;
         // The one that leads, so that another has to be elected first.
         let leader = fleet.leader();
         let killed = now();
@@ -69,13 +63,7 @@ fn a_worker_killed_is_taken_over_with_its_state() {
 #[test]
 fn a_worker_that_was_paused_past_its_time_has_lost_its_splits_and_takes_part_again() {
     bed::test(async |bed| {
-        let fleet = Fleet::begin(bed, 2, 4).await;
-        fleet.apply(&fleet.manifest(&root(1), |_| ()));
-        let workers = fleet.workers().await;
-        let (feeder, reader) = (fleet.feeder(0), fleet.reader());
-        fleet.acknowledged().await;
-        fleet.shared_by(2).await;
-        all_came(&reader, feeder.fed()).await;
+        let (fleet, workers, (feeder, reader)) = Fleet::flowing(bed, 2).await;
         let other = 1 - fleet.leader();
         let paused = now();
         workers[other].signal(Signal::SIGSTOP);

@@ -1,6 +1,6 @@
 //! Shards that are split and merged under running workers.
 
-use super::fleet::{Fleet, SOON, all_came, root};
+use super::fleet::{Fleet, SOON, all_came};
 use crate::bed::{self, within};
 use crate::kinesis_suite::Stage as _;
 use crate::rows::{Cutover, Story, faults};
@@ -8,13 +8,7 @@ use crate::rows::{Cutover, Story, faults};
 #[test]
 fn a_split_and_a_merge_under_two_workers_keep_order_and_state() {
     bed::test(async |bed| {
-        let fleet = Fleet::begin(bed, 2, 4).await;
-        fleet.apply(&fleet.manifest(&root(1), |_| ()));
-        let _workers = fleet.workers().await;
-        let (feeder, reader) = (fleet.feeder(0), fleet.reader());
-        fleet.acknowledged().await;
-        fleet.shared_by(2).await;
-        all_came(&reader, feeder.fed()).await;
+        let (fleet, _workers, (feeder, reader)) = Fleet::flowing(bed, 2).await;
         let mut shards = fleet.input.shards().await;
         shards.sort_by_key(|(_, range)| range.from);
         fleet.input.split(&shards[0].0).await;

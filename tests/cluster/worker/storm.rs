@@ -8,13 +8,7 @@ use crate::rows::{Cutover, Story, faults, shown};
 #[test]
 fn edits_reshards_and_losses_at_once_lose_and_mix_up_nothing() {
     bed::test(async |bed| {
-        let fleet = Fleet::begin(bed, 3, 4).await;
-        fleet.apply(&fleet.manifest(&root(1), |_| ()));
-        let mut workers = fleet.workers().await;
-        let (feeder, reader) = (fleet.feeder(0), fleet.reader());
-        fleet.acknowledged().await;
-        fleet.shared_by(3).await;
-        all_came(&reader, feeder.fed()).await;
+        let (fleet, mut workers, (feeder, reader)) = Fleet::flowing(bed, 3).await;
         let mut roots = vec![(Cutover { epoch: fleet.epoch(), version: 1, ..Cutover::default() }, Vec::new())];
         let killed = super::losses::now();
         for version in [2, 3] {
